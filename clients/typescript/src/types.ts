@@ -59,23 +59,23 @@ export interface AgentBody {
 
 /** Features of an agent that are known before the agent is started. Unknown features are null. */
 export interface AgentCapabilities {
-  /** Lists its MCP servers. */
+  /** True if the agent can list its MCP servers. */
   mcp: boolean | null;
-  /** Can enable and disable MCP servers by a command. */
+  /** True if the agent has commands that enable and disable MCP servers. */
   mcp_switching: boolean | null;
-  /** Offers a choice of models. */
+  /** True if the agent offers a choice of models. */
   model_selection: boolean | null;
-  /** Offers several modes. */
+  /** True if the agent has several modes. */
   modes: boolean | null;
-  /** Can resume a saved conversation. */
+  /** True if the agent can resume a saved conversation. */
   resume: boolean | null;
-  /** Lists its saved conversations. */
+  /** True if the agent can list its saved conversations. */
   session_listing: boolean | null;
-  /** Has a mode that skips permission requests. `--allow-skipping-permissions` enables this mode. */
+  /** True if the agent has a mode that skips permission requests. `--allow-skipping-permissions` enables this mode. */
   skips_permissions: boolean | null;
-  /** Streams its answers while it writes them. */
+  /** True if the agent streams its answers while it writes them. */
   streaming: boolean | null;
-  /** Shows its reasoning. */
+  /** True if the agent shows its reasoning. */
   thinking: boolean | null;
 }
 
@@ -861,7 +861,7 @@ export interface SignalBody {
   target?: "program" | "foreground" | null;
 }
 
-/** A pause shown on the signal board. */
+/** Pause of a participant, shown on the signal board. */
 export interface SignalPause {
   /** Participant that is paused. */
   participant: string;

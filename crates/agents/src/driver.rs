@@ -18,12 +18,12 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 use tracing::debug;
 use wh_core::space::ItemId;
-use wh_core::space::harness::{AckedOrder, Order, Outcome, Report};
+use wh_core::space::harness::{AckedOrder, Order, Report, TurnOutcome};
 use wh_core::space::item::Level;
 use wh_pipe::link::{Codec, Link, LinkEvent, LinkEvents};
 use wh_pipe::{Exit, ProgramExit};
 
-use crate::interface::{HarnessTask, Reports, ReportsClosed};
+use crate::interface::{HarnessTaskChannels, Reports, ReportsClosed};
 use machine::{AfterOrder, DriverMachine};
 use outbox::{FinishedFrame, FramePurpose, Outbox, WriteOutcome as Written};
 use presentable::presentable;
@@ -75,8 +75,8 @@ enum ProcessEnd {
 
 /// Runs an agent until the owner ends the agent or the agent can no longer be used. `may_skip` allows modes that skip
 /// permissions.
-pub async fn run<P: Connect>(protocol: P, may_skip: bool, task: HarnessTask) {
-    let HarnessTask { orders, reports, kill_switch } = task;
+pub async fn run<P: Connect>(protocol: P, may_skip: bool, task: HarnessTaskChannels) {
+    let HarnessTaskChannels { orders, reports, kill_switch } = task;
     let machine = DriverMachine::new(protocol, may_skip);
     let (buffered_orders, unsent) = (VecDeque::new(), VecDeque::new());
     let mut driver = Driver { machine, orders, reports: reports.clone(), buffered_orders, unsent };
@@ -523,7 +523,7 @@ async fn cancel_waiting(
     }
     for order in std::mem::take(buffered_orders) {
         match order {
-            Order::Prompt { turn, .. } => reports.send(Report::Ended(turn, Outcome::Cancelled)).await?,
+            Order::Prompt { turn, .. } => reports.send(Report::Ended(turn, TurnOutcome::Cancelled)).await?,
             other => buffered_orders.push_back(other),
         }
     }

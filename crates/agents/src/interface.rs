@@ -10,7 +10,7 @@ mod start;
 use std::pin::Pin;
 
 pub use agent::{Agent, AgentFacts, Installation, ManageError, Readiness, SavedConversation};
-pub use harness::{ForceStop, Harness, HarnessTask, Reports, ReportsClosed};
+pub use harness::{ForceStop, Harness, HarnessTaskChannels, Reports, ReportsClosed};
 pub use query_context::QueryContext;
 pub use start::{ALLOW_SKIPPING, Resume, Start, StartError};
 pub use wh_core::space::roster::LoginState;

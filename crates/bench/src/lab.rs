@@ -112,7 +112,7 @@ fn row_label(row: u8) -> &'static str {
         7 => "key press to frame",
         8 => "CPU time in ten idle seconds",
         12 => "prompt to first event",
-        13 => "turn of 512 events, per event",
+        13 => "time per event in a turn of 512 events",
         _ => "start to first frame",
     }
 }

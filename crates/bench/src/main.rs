@@ -74,14 +74,14 @@ struct Arguments {
     #[arg(long, value_name = "FILE", conflicts_with = "in_lab")]
     against: Option<PathBuf>,
 
-    /// Measure inside the lab, and print the samples
+    /// For internal use: measure in this process, which runs in the network namespace of the lab, and print the samples
     #[arg(long, hide = true)]
     in_lab: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum BenchCommand {
-    Once(once::OnceCommand),
+    Once(once::ExactlyOnceCommand),
     Interrupts(interrupts::InterruptsCommand),
     TerminalInterrupts(terminal_interrupts::TerminalInterruptsCommand),
 }

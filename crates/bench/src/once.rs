@@ -17,7 +17,7 @@ use crate::{BenchConfig, BenchResult, print_progress};
 /// the logs: no message may be logged twice, and every message that was acknowledged with `ok` must be logged. A table
 /// goes to stdout. Needs python3.
 #[derive(Debug, Args)]
-pub struct OnceCommand {
+pub struct ExactlyOnceCommand {
     /// Number of requests
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     requests: usize,
@@ -39,7 +39,7 @@ pub struct OnceCommand {
     seed: Option<u64>,
 }
 
-impl OnceCommand {
+impl ExactlyOnceCommand {
     pub fn run(&self, config: &BenchConfig) -> BenchResult<()> {
         let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let seed = self.seed.unwrap_or_else(now);

@@ -1,5 +1,5 @@
-//! Interface of a daemon to its HTTP and socket servers. [`Daemon`] manages sessions, and [`Controller`] executes
-//! control messages. The engine implements both traits.
+//! Interface of a daemon to its HTTP and socket servers. [`SessionManager`] manages sessions, and [`Controller`]
+//! executes control messages. The engine implements both traits.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -34,7 +34,7 @@ pub struct Conversation {
 }
 
 /// Lists, creates, finds and ends the sessions of a daemon.
-pub trait Daemon: Send + Sync {
+pub trait SessionManager: Send + Sync {
     /// Lists all sessions, oldest first, including ended ones.
     fn sessions(&self) -> Vec<Arc<SessionHandle>>;
 
@@ -243,7 +243,7 @@ impl CreateError {
     }
 }
 
-/// Result of [`Daemon::end`].
+/// Result of [`SessionManager::end`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EndOutcome {
     /// All processes of the session have exited.

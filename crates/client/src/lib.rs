@@ -15,12 +15,12 @@ pub mod trace;
 mod ui;
 
 pub use daemon::{
-    Caller, Controller, Conversation, CreateError, Daemon, DaemonFuture, EndCause, EndOutcome, Lineage, NewSession,
-    SessionCreation, Workload,
+    Caller, Controller, Conversation, CreateError, DaemonFuture, EndCause, EndOutcome, Lineage, NewSession,
+    SessionCreation, SessionManager, Workload,
 };
 pub use request::{
-    Attachment, FromTerminal, ScreenRead, ScreenSnapshot, ScreenUse, SurfaceFacts, SurfaceRequest, SurfaceWatch,
-    ToTerminal, WaitEnd,
+    Attachment, ScreenRead, ScreenSnapshot, ScreenUse, SurfaceFacts, SurfaceRequest, SurfaceWatch, ToTerminal,
+    UserTerminalEvent, WaitEnd,
 };
 pub use session::{Audience, SessionHandle, SessionState};
 pub use space::{

@@ -12,7 +12,7 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWr
 use tokio::sync::oneshot;
 use wh_core::event::{Cursor, CursorExpired};
 use wh_core::receipt::Receipt;
-use wh_core::request::{Request, RequestId};
+use wh_core::request::{FingerprintedId, RequestId};
 use wh_core::space::command::{CommandAccepted, ConversationCommand, SpaceRefusal};
 use wh_core::space::extent::{PieceError, TextPiece};
 use wh_core::space::query::{Query, QueryAnswer};
@@ -40,7 +40,7 @@ pub struct CallLine {
 /// the request.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum LinkCall {
-    Command(Option<Request>, ConversationCommand, ReplyStage),
+    Command(Option<FingerprintedId>, ConversationCommand, ReplyStage),
     Receipt(RequestId),
     Query(Query),
     Watch,

@@ -16,7 +16,7 @@ use wh_core::terminal::{SignalTarget, Size};
 use wh_screen::frame::ScreenFrame;
 use wh_screen::vt::TerminalReports;
 
-/// Request to the task that serves a surface.
+/// Request of a [`Surface`](crate::Surface) to the task that serves its screen.
 #[derive(Debug)]
 pub enum SurfaceRequest {
     /// Type gestures as one command.
@@ -24,7 +24,7 @@ pub enum SurfaceRequest {
         /// Gestures in order.
         gestures: Vec<Gesture>,
         /// Request id and content fingerprint, if the caller gave an id.
-        request: Option<request::Request>,
+        request: Option<request::FingerprintedId>,
         /// Stage at which the caller receives the reply.
         answer: AnswerAt,
         reply: oneshot::Sender<Result<InputAccepted, Refusal>>,
@@ -34,7 +34,7 @@ pub enum SurfaceRequest {
         /// Gestures to type after the interrupt; may be empty.
         then: Vec<Gesture>,
         /// Request id and content fingerprint, if the caller gave an id.
-        request: Option<request::Request>,
+        request: Option<request::FingerprintedId>,
         reply: oneshot::Sender<Result<InputAccepted, Refusal>>,
     },
     /// Type raw bytes that the caller has encoded for the program's current modes.
@@ -43,7 +43,7 @@ pub enum SurfaceRequest {
     Resize {
         size: Size,
         /// Request id and content fingerprint, if the caller gave an id.
-        request: Option<request::Request>,
+        request: Option<request::FingerprintedId>,
         reply: oneshot::Sender<Result<InputAccepted, Refusal>>,
     },
     /// Send a signal to a process group.
@@ -52,14 +52,14 @@ pub enum SurfaceRequest {
         /// Process group that receives the signal.
         target: SignalTarget,
         /// Request id and content fingerprint, if the caller gave an id.
-        request: Option<request::Request>,
+        request: Option<request::FingerprintedId>,
         reply: oneshot::Sender<Result<InputAccepted, Refusal>>,
     },
     /// Publish a mark in the journal and in the recording.
     Mark {
         label: String,
         /// Request id and content fingerprint, if the caller gave an id.
-        request: Option<request::Request>,
+        request: Option<request::FingerprintedId>,
         reply: oneshot::Sender<Result<InputAccepted, Refusal>>,
     },
     ReadScreen {
@@ -113,7 +113,7 @@ pub struct Attachment {
     /// Channel of typed input. Applies backpressure to the user while the program does not read.
     pub input: mpsc::Receiver<Bytes>,
     /// Channel of other events of the terminal. Closed when the terminal is detached.
-    pub changes: mpsc::Receiver<FromTerminal>,
+    pub changes: mpsc::Receiver<UserTerminalEvent>,
 }
 
 /// Message to a user's terminal.
@@ -127,7 +127,7 @@ pub enum ToTerminal {
 
 /// Event of a user's terminal other than typed input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FromTerminal {
+pub enum UserTerminalEvent {
     /// The window was resized.
     Resized(Size),
     /// The user's shell has continued wh: continue the stopped program.
@@ -192,7 +192,7 @@ impl ScreenUse {
 
 impl SurfaceRequest {
     /// Returns the request id and content fingerprint of a command; `None` if the command has no id.
-    pub fn named(&self) -> Option<&request::Request> {
+    pub fn named(&self) -> Option<&request::FingerprintedId> {
         match self {
             Self::Type { request, .. }
             | Self::Interrupt { request, .. }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot, watch};
 use wh_core::event::{Cursor, CursorExpired, NumberedEvent};
 use wh_core::receipt::Receipt;
-use wh_core::request::{Request, RequestId};
+use wh_core::request::{FingerprintedId, RequestId};
 use wh_core::space::command::{CommandAccepted, ConversationCommand, SpaceRefusal};
 use wh_core::space::event::{SpaceEvent, StreamFrame};
 use wh_core::space::extent::{PieceError, TextPiece};
@@ -30,7 +30,7 @@ pub enum SpaceRequest {
         /// Participant that sends the command.
         by: ParticipantId,
         /// Request id and content fingerprint, if the caller gave an id.
-        request: Option<Request>,
+        request: Option<FingerprintedId>,
         command: ConversationCommand,
         /// Stage at which the command is answered.
         until: ReplyStage,
@@ -183,7 +183,7 @@ impl Space {
     pub async fn command(
         &self,
         by: ParticipantId,
-        request: Option<Request>,
+        request: Option<FingerprintedId>,
         command: ConversationCommand,
     ) -> Result<Result<CommandAccepted, SpaceRefusal>, Gone> {
         self.ask(|reply| SpaceRequest::Command { by, request, command, until: ReplyStage::Accepted, reply }).await
@@ -193,7 +193,7 @@ impl Space {
     pub async fn deliver(
         &self,
         by: ParticipantId,
-        request: Option<Request>,
+        request: Option<FingerprintedId>,
         command: ConversationCommand,
     ) -> Result<Result<CommandAccepted, SpaceRefusal>, Gone> {
         self.ask(|reply| SpaceRequest::Command { by, request, command, until: ReplyStage::Delivered, reply }).await

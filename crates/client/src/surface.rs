@@ -62,7 +62,7 @@ impl Surface {
     pub async fn type_in(
         &self,
         gestures: Vec<Gesture>,
-        request: Option<request::Request>,
+        request: Option<request::FingerprintedId>,
         answer: AnswerAt,
     ) -> Result<InputAccepted, SurfaceError> {
         Ok(self.ask(|reply| SurfaceRequest::Type { gestures, request, answer, reply }).await??)
@@ -74,7 +74,7 @@ impl Surface {
     pub async fn interrupt(
         &self,
         then: Vec<Gesture>,
-        request: Option<request::Request>,
+        request: Option<request::FingerprintedId>,
     ) -> Result<InputAccepted, SurfaceError> {
         Ok(self.ask(|reply| SurfaceRequest::Interrupt { then, request, reply }).await??)
     }
@@ -86,7 +86,11 @@ impl Surface {
     }
 
     /// Resizes the terminal of the surface.
-    pub async fn resize(&self, size: Size, request: Option<request::Request>) -> Result<InputAccepted, SurfaceError> {
+    pub async fn resize(
+        &self,
+        size: Size,
+        request: Option<request::FingerprintedId>,
+    ) -> Result<InputAccepted, SurfaceError> {
         Ok(self.ask(|reply| SurfaceRequest::Resize { size, request, reply }).await??)
     }
 
@@ -95,13 +99,17 @@ impl Surface {
         &self,
         number: u8,
         target: SignalTarget,
-        request: Option<request::Request>,
+        request: Option<request::FingerprintedId>,
     ) -> Result<InputAccepted, SurfaceError> {
         Ok(self.ask(|reply| SurfaceRequest::Signal { number, target, request, reply }).await??)
     }
 
     /// Publishes a mark in the journal and in the recording.
-    pub async fn mark(&self, label: String, request: Option<request::Request>) -> Result<InputAccepted, SurfaceError> {
+    pub async fn mark(
+        &self,
+        label: String,
+        request: Option<request::FingerprintedId>,
+    ) -> Result<InputAccepted, SurfaceError> {
         Ok(self.ask(|reply| SurfaceRequest::Mark { label, request, reply }).await??)
     }
 

@@ -16,7 +16,7 @@ use std::time::Duration;
 use wh_core::caller::Origin;
 use wh_pipe::children;
 use wh_pipe::pidfd;
-use wh_pipe::proc::{self, ProcessId, ProcessStat};
+use wh_pipe::proc::{self, ProcessIdentity, ProcessStat};
 use wh_pipe::supervisor::SupervisorKind;
 
 /// Timeout for tracing a caller, which a process can delay by making its `/proc` files slow to read.
@@ -31,7 +31,7 @@ pub struct ConnectionOpener(Option<Arc<TracedProcess>>);
 
 #[derive(Debug)]
 struct TracedProcess {
-    id: ProcessId,
+    id: ProcessIdentity,
     origin: Origin,
     /// Pidfd of the process, if the system provides one. Start times have a resolution of 10 ms, so only the pidfd
     /// detects a pid that is reused within that time.
@@ -48,7 +48,7 @@ impl ConnectionOpener {
     /// Traces the process with this pid. `pidfd` proves that the pid was not reused; `None` if the system provides no
     /// pidfd.
     pub fn trace(pid: i32, pidfd: Option<OwnedFd>) -> Self {
-        let traced = ProcessId::of(pid).ok().map(|id| TracedProcess { id, origin: origin_of(pid), pidfd });
+        let traced = ProcessIdentity::of(pid).ok().map(|id| TracedProcess { id, origin: origin_of(pid), pidfd });
         Self(traced.filter(TracedProcess::is_alive).map(Arc::new))
     }
 
@@ -116,7 +116,7 @@ fn own_pid() -> Option<i32> {
 /// Path from a process to its supervisor, or to the root of the process tree.
 #[derive(Debug, PartialEq, Eq)]
 struct AncestorWalk {
-    passed: Vec<ProcessId>,
+    passed: Vec<ProcessIdentity>,
     origin: Origin,
 }
 
@@ -126,14 +126,14 @@ impl AncestorWalk {
     fn of(
         start: i32,
         own: i32,
-        supervisors: &HashMap<ProcessId, Option<String>>,
+        supervisors: &HashMap<ProcessIdentity, Option<String>>,
         max_ancestors: usize,
     ) -> Option<Self> {
-        let mut passed: Vec<ProcessId> = Vec::new();
+        let mut passed: Vec<ProcessIdentity> = Vec::new();
         let mut pid = start;
         while passed.len() < max_ancestors {
             let stat = ProcessStat::of(pid).ok()?;
-            let id = ProcessId { pid, started: stat.started };
+            let id = ProcessIdentity { pid, started: stat.started };
             // A parent is never younger than its child. A younger process has reused the pid of a parent that exited.
             if passed.last().is_some_and(|child| child.started < id.started) {
                 return None;

@@ -89,7 +89,8 @@ pub enum ComposerLine {
         text: String,
         /// Recipients; `None` for the chat targets.
         to: Option<Vec<ParticipantId>>,
-        /// True if the agent must not interpret the beginning of the text.
+        /// True to refuse the message if an agent would interpret the first character of the text instead of passing it
+        /// to the model.
         literal: bool,
     },
 }

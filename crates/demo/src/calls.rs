@@ -85,7 +85,7 @@ impl DemoTask {
         };
         self.status_reported = self.is_working();
         let summary = format!(
-            "Model {}, mode {}; {} entries remembered, {} streams open.",
+            "Model {}, mode {}; {} entries in the context, {} streams open.",
             self.character.model.id(),
             self.character.mode.id(),
             self.memory.len(),

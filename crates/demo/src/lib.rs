@@ -135,7 +135,7 @@ impl Demo {
 
     /// Starts the agent on the channels of the caller.
     #[cfg(test)]
-    fn perform(&self, start: &Start, inside: wh_agents::interface::HarnessTask) -> Result<(), StartError> {
+    fn perform(&self, start: &Start, inside: wh_agents::interface::HarnessTaskChannels) -> Result<(), StartError> {
         let (options, beginning) = self.prepare(start)?;
         tokio::spawn(DemoTask::new(options, beginning, inside).run());
         Ok(())

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
-use wh_agents::interface::HarnessTask;
-use wh_core::space::harness::{AckedOrder, AgentOption, Capabilities, HarnessKey, Order, Outcome, Report};
+use wh_agents::interface::HarnessTaskChannels;
+use wh_core::space::harness::{AckedOrder, AgentOption, Capabilities, HarnessKey, Order, Report, TurnOutcome};
 use wh_core::space::item::{Attachment, Level};
 use wh_core::space::question::{Answer, Question};
 use wh_core::space::{ItemId, TurnId};
@@ -76,7 +76,7 @@ pub(super) struct InitialState {
 }
 
 pub(super) struct DemoTask {
-    inside: HarnessTask,
+    inside: HarnessTaskChannels,
     files: Option<ConversationFiles>,
     recalled: Vec<String>,
     pub options: DemoOptions,
@@ -98,7 +98,7 @@ pub(super) struct DemoTask {
 }
 
 impl DemoTask {
-    pub fn new(options: DemoOptions, beginning: InitialState, inside: HarnessTask) -> Self {
+    pub fn new(options: DemoOptions, beginning: InitialState, inside: HarnessTaskChannels) -> Self {
         let InitialState { character, files, recalled, memory, turns } = beginning;
         Self {
             inside,
@@ -208,14 +208,14 @@ impl DemoTask {
             self.memory.wrote(self.memory.written().saturating_sub(written));
         }
         let outcome = match result {
-            Ok(()) => Outcome::Completed,
-            Err(TrickStop::Failed(reason)) => Outcome::Failed(reason),
-            Err(TrickStop::Interrupted | TrickStop::Ended) => Outcome::Cancelled,
+            Ok(()) => TurnOutcome::Completed,
+            Err(TrickStop::Failed(reason)) => TurnOutcome::Failed(reason),
+            Err(TrickStop::Interrupted | TrickStop::Ended) => TurnOutcome::Cancelled,
         };
         let word = match &outcome {
-            Outcome::Completed => "completed",
-            Outcome::Cancelled => "cancelled",
-            Outcome::Failed(_) => "failed",
+            TurnOutcome::Completed => "completed",
+            TurnOutcome::Cancelled => "cancelled",
+            TurnOutcome::Failed(_) => "failed",
         };
         self.send_to_streams(&json!({ "turn": self.turns, "event": word })).await?;
         self.save();
@@ -398,7 +398,7 @@ impl DemoTask {
                 self.put(Report::Delivered(turn.clone())).await?;
                 self.put(Report::Acknowledged(item, false)).await?;
                 let reason = "the demo agent is busy and has no queue; send the message again when this turn is over";
-                self.put(Report::Ended(turn, Outcome::Failed(reason.to_owned()))).await
+                self.put(Report::Ended(turn, TurnOutcome::Failed(reason.to_owned()))).await
             }
             Order::Answer { question, answer } => {
                 let open = self.asked.iter_mut().find(|asked| asked.key == question && asked.answer.is_none());

@@ -152,8 +152,7 @@ fn random_name() -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Deletes conversations that are too old, and the oldest conversations beyond the limit `most`. The limit includes a
-/// new conversation that the caller adds.
+/// Deletes conversations that are too old, and keeps only the `most - 1` newest ones, because the caller adds one.
 fn delete_old(folder: &Path, most: usize, now: SystemTime) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     let conversation = |entry: io::Result<fs::DirEntry>| {

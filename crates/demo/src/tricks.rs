@@ -34,7 +34,7 @@ pub(super) enum Trick {
     Fail,
 }
 
-/// Maximum number of messages of the crowd trick.
+/// Maximum number of messages of the trick `crowd`.
 const MAX_CROWD_MESSAGES: u32 = 1_000_000;
 
 /// Tricks with their names and descriptions. The number of messages of [`Trick::Crowd`] is the default.
@@ -210,7 +210,7 @@ impl DemoTask {
             }
             if remembered > 0 {
                 let words = if remembered == 1 { "entry" } else { "entries" };
-                answer.push_str(&format!("\n\n_I remember {remembered} earlier {words}._"));
+                answer.push_str(&format!("\n\n_My context has {remembered} earlier {words}._"));
             }
         }
         self.speak(&answer).await.map(drop)

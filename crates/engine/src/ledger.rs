@@ -12,7 +12,7 @@ use futures_util::stream::FuturesOrdered;
 use tracing::warn;
 use wh_core::reason::Reason;
 use wh_core::receipt::{Failure, Receipt, Stage};
-use wh_core::request::{Fingerprint, LEDGER_TTL, Request, RequestId, RequestKey};
+use wh_core::request::{Fingerprint, FingerprintedId, LEDGER_TTL, RequestId, RequestKey};
 use wh_core::space::machine::QueuedMessage;
 
 use crate::store::{BeginOutcome, Durable, RequestEntry, RequestState, Store, StoreError};
@@ -121,7 +121,7 @@ impl SessionLedger {
     }
 
     /// Stores a command as begun, unless its request id is known.
-    pub fn begin(&self, request: &Request) -> BoxFuture<'static, Result<BeginOutcome, StoreError>> {
+    pub fn begin(&self, request: &FingerprintedId) -> BoxFuture<'static, Result<BeginOutcome, StoreError>> {
         let stored = match &self.0 {
             LedgerBackend::Stored(stored) => stored,
             LedgerBackend::InMemory(ids) => return Box::pin(std::future::ready(Ok(claim(ids, request)))),
@@ -226,14 +226,14 @@ impl SessionLedger {
     }
 
     /// Returns the result of [`repeated`](Self::repeated) for a stored command; `None` if the command is unknown.
-    pub async fn find(&self, request: &Request) -> Result<Option<Result<Receipt, Reason>>, StoreError> {
+    pub async fn find(&self, request: &FingerprintedId) -> Result<Option<Result<Receipt, Reason>>, StoreError> {
         let Some(stored) = self.stored() else { return Ok(None) };
         Ok(stored.store.lookup(stored.key(&request.id)).await?.map(|entry| self.repeated(request, &entry)))
     }
 
     /// Returns the receipt of a known command if `request` is a retry of that command. Fails with
     /// [`Reason::RequestIdReused`] if the content or the sender differs.
-    pub fn repeated(&self, request: &Request, entry: &RequestEntry) -> Result<Receipt, Reason> {
+    pub fn repeated(&self, request: &FingerprintedId, entry: &RequestEntry) -> Result<Receipt, Reason> {
         match Fingerprint::stored(entry.fingerprint.as_str()) == request.fingerprint {
             true => Ok(self.receipt(&request.id, entry)),
             false => Err(Reason::RequestIdReused),
@@ -266,7 +266,7 @@ impl SessionLedger {
 }
 
 /// Adds a request id to the ids in memory, unless it is known.
-fn claim(ids: &Mutex<HashMap<RequestId, (Fingerprint, Instant)>>, request: &Request) -> BeginOutcome {
+fn claim(ids: &Mutex<HashMap<RequestId, (Fingerprint, Instant)>>, request: &FingerprintedId) -> BeginOutcome {
     let now = Instant::now();
     let mut ids = ids.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((fingerprint, at)) = ids.get(&request.id).filter(|(_, at)| now < *at + LEDGER_TTL) {

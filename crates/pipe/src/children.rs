@@ -8,7 +8,7 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use nix::unistd::getpid;
 
-use crate::proc::{self, ProcessId, ProcessStat};
+use crate::proc::{self, ProcessIdentity, ProcessStat};
 
 /// Environment variable with the session id, set for all programs that run in a session. Informational only: a program
 /// can change the variable, so it is not used for access checks.
@@ -28,19 +28,19 @@ pub enum ChildRole {
 
 /// Registered children by process id. Locked across fork and registration, so that no child of this process is
 /// visible before it is registered.
-static REGISTRY: LazyLock<Mutex<HashMap<ProcessId, ChildRole>>> = LazyLock::new(Mutex::default);
+static REGISTRY: LazyLock<Mutex<HashMap<ProcessIdentity, ChildRole>>> = LazyLock::new(Mutex::default);
 
-fn registry() -> MutexGuard<'static, HashMap<ProcessId, ChildRole>> {
+fn registry() -> MutexGuard<'static, HashMap<ProcessIdentity, ChildRole>> {
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Registration of one child. The owner must keep it until the child has been reaped.
 #[derive(Debug)]
-pub struct ChildRegistration(ProcessId);
+pub struct ChildRegistration(ProcessIdentity);
 
 impl ChildRegistration {
     /// Returns the id of the child.
-    pub fn id(&self) -> ProcessId {
+    pub fn id(&self) -> ProcessIdentity {
         self.0
     }
 }
@@ -57,7 +57,7 @@ pub fn spawn(command: &mut Command, role: ChildRole) -> io::Result<(Child, Child
     #[expect(clippy::disallowed_methods, reason = "the only place that registers children")]
     let mut child = command.spawn()?;
     // The child has not been reaped, so it exists. But there may be no free descriptor to read `/proc` with.
-    let id = match ProcessId::of(child.id().cast_signed()) {
+    let id = match ProcessIdentity::of(child.id().cast_signed()) {
         Ok(id) => id,
         Err(error) => {
             // An unregistered child would later be killed as an orphan.
@@ -71,8 +71,8 @@ pub fn spawn(command: &mut Command, role: ChildRole) -> io::Result<(Child, Child
 }
 
 /// Returns the supervisors that this process started and has not reaped, with their sessions.
-pub fn supervisors() -> HashMap<ProcessId, Option<String>> {
-    let of_supervisor = |(id, role): (&ProcessId, &ChildRole)| match role {
+pub fn supervisors() -> HashMap<ProcessIdentity, Option<String>> {
+    let of_supervisor = |(id, role): (&ProcessIdentity, &ChildRole)| match role {
         ChildRole::Supervisor { session } => Some((*id, session.clone())),
         ChildRole::Program => None,
     };
@@ -81,17 +81,17 @@ pub fn supervisors() -> HashMap<ProcessId, Option<String>> {
 
 /// Returns the orphans that this process adopted as a child subreaper: children that it did not start. Includes
 /// zombies.
-pub fn adopted() -> io::Result<Vec<ProcessId>> {
+pub fn adopted() -> io::Result<Vec<ProcessIdentity>> {
     Ok(survey()?.1)
 }
 
 /// Returns every process of the machine, and the [adopted] processes among them.
-pub(crate) fn survey() -> io::Result<(HashMap<i32, ProcessStat>, Vec<ProcessId>)> {
+pub(crate) fn survey() -> io::Result<(HashMap<i32, ProcessStat>, Vec<ProcessIdentity>)> {
     let registry = registry();
     let processes = proc::snapshot()?;
     let own = getpid().as_raw();
     let children = processes.iter().filter(|(_, stat)| stat.parent == own);
-    let children = children.map(|(pid, stat)| ProcessId { pid: *pid, started: stat.started });
+    let children = children.map(|(pid, stat)| ProcessIdentity { pid: *pid, started: stat.started });
     let adopted = children.filter(|id| !registry.contains_key(id)).collect();
     Ok((processes, adopted))
 }
@@ -103,7 +103,7 @@ pub(crate) fn register_inherited() -> io::Result<()> {
     let own = getpid().as_raw();
     let children = proc::snapshot()?.into_iter().filter(|(_, stat)| stat.parent == own);
     for (pid, stat) in children {
-        registry.entry(ProcessId { pid, started: stat.started }).or_insert(ChildRole::Program);
+        registry.entry(ProcessIdentity { pid, started: stat.started }).or_insert(ChildRole::Program);
     }
     Ok(())
 }

@@ -11,11 +11,11 @@ use nix::libc;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
 
-use crate::proc::ProcessId;
+use crate::proc::ProcessIdentity;
 
 /// Sends a signal to this process. Fails with `ESRCH` if the process has exited, even if another process has reused
 /// the pid.
-pub fn signal(id: ProcessId, signal: Signal) -> io::Result<()> {
+pub fn signal(id: ProcessIdentity, signal: Signal) -> io::Result<()> {
     match open(id.pid) {
         Ok(descriptor) => {
             // Checked after opening: if the process exists now, the descriptor refers to it.
@@ -31,7 +31,7 @@ pub fn signal(id: ProcessId, signal: Signal) -> io::Result<()> {
     }
 }
 
-fn check(id: ProcessId) -> io::Result<()> {
+fn check(id: ProcessIdentity) -> io::Result<()> {
     if id.exists() { Ok(()) } else { Err(Errno::ESRCH.into()) }
 }
 
@@ -52,7 +52,7 @@ pub fn has_exited(pidfd: &OwnedFd) -> bool {
 }
 
 /// Waits for this process to exit. Returns false if the process still runs after `limit`.
-pub fn wait(id: ProcessId, limit: Duration) -> bool {
+pub fn wait(id: ProcessIdentity, limit: Duration) -> bool {
     match open(id.pid) {
         Ok(pidfd) => check(id).is_err() || exits_within(&pidfd, limit),
         Err(_) => !id.exists(),
@@ -81,8 +81,8 @@ mod tests {
     #[test]
     fn a_signal_reaches_only_the_process_that_was_meant() {
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
-        let id = ProcessId::of(child.id().cast_signed()).unwrap();
-        let another = ProcessId { started: id.started + 1, ..id };
+        let id = ProcessIdentity::of(child.id().cast_signed()).unwrap();
+        let another = ProcessIdentity { started: id.started + 1, ..id };
         assert_eq!(signal(another, Signal::SIGKILL).unwrap_err().raw_os_error(), Some(libc::ESRCH));
         assert!(child.try_wait().unwrap().is_none());
         assert!(!wait(id, Duration::ZERO));

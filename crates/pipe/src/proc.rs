@@ -12,14 +12,14 @@ const READ_BUFFER_BYTES: usize = 4096;
 
 /// Identifies a process. The start time distinguishes it from a later process with the same pid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ProcessId {
+pub struct ProcessIdentity {
     /// Process id (pid).
     pub pid: i32,
     /// Start time in clock ticks since boot.
     pub started: u64,
 }
 
-impl ProcessId {
+impl ProcessIdentity {
     /// Identifies the process that has this pid now.
     pub fn of(pid: i32) -> io::Result<Self> {
         Ok(Self { pid, started: ProcessStat::of(pid)?.started })
@@ -174,9 +174,9 @@ mod tests {
     #[test]
     fn this_process_is_found_with_its_command_line() {
         let own = i32::try_from(std::process::id()).unwrap();
-        let id = ProcessId::of(own).unwrap();
+        let id = ProcessIdentity::of(own).unwrap();
         assert!(id.exists());
-        assert!(!ProcessId { started: id.started + 1, ..id }.exists(), "another process with the same pid");
+        assert!(!ProcessIdentity { started: id.started + 1, ..id }.exists(), "another process with the same pid");
         assert_eq!(snapshot().unwrap()[&own].started, id.started);
         assert_eq!(ProcessStat::of(i32::MAX).unwrap_err().kind(), io::ErrorKind::NotFound);
     }

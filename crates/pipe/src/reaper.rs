@@ -24,7 +24,7 @@ use tokio::time::timeout;
 
 use crate::children::{self, ChildRegistration};
 use crate::pidfd;
-use crate::proc::ProcessId;
+use crate::proc::ProcessIdentity;
 
 /// Grace period for a supervisor that is ending its tree in steps: HUP 0.5 s, TERM 1.5 s, KILL.
 pub(crate) const END_GRACE: Duration = Duration::from_millis(3500);
@@ -105,7 +105,7 @@ struct WatchedTree {
     /// Time at which an overdue supervisor was first seen without living descendants.
     empty_since: Option<Instant>,
     /// Processes seen in the tree while the reaper was ending it.
-    members: HashSet<ProcessId>,
+    members: HashSet<ProcessIdentity>,
     status: watch::Sender<TreeStatus>,
 }
 
@@ -117,9 +117,9 @@ struct ReaperState {
     adopts: bool,
     /// True if the reaper thread runs.
     runs: bool,
-    trees: HashMap<ProcessId, WatchedTree>,
+    trees: HashMap<ProcessIdentity, WatchedTree>,
     /// Living orphans that belong to no known tree, with the time at which each was first seen.
-    orphans: HashMap<ProcessId, Instant>,
+    orphans: HashMap<ProcessIdentity, Instant>,
 }
 
 impl ReaperState {
@@ -129,7 +129,7 @@ impl ReaperState {
     }
 }
 
-type SendSignal = dyn Fn(ProcessId, Signal) -> io::Result<()> + Send + Sync;
+type SendSignal = dyn Fn(ProcessIdentity, Signal) -> io::Result<()> + Send + Sync;
 
 struct Reaper {
     state: Mutex<ReaperState>,
@@ -229,7 +229,7 @@ impl Reaper {
     }
 
     /// Schedules the end of all trees for which `wanted` is true. A tree that is due earlier keeps its time.
-    fn schedule(&self, wanted: impl Fn(ProcessId, &WatchedTree) -> bool, at: Instant) {
+    fn schedule(&self, wanted: impl Fn(ProcessIdentity, &WatchedTree) -> bool, at: Instant) {
         let mut state = self.state();
         let matching = state.trees.iter_mut().filter(|(id, tree)| wanted(**id, tree));
         matching.for_each(|(_, tree)| tree.due = Some(tree.due.map_or(at, |due| due.min(at))));
@@ -351,7 +351,7 @@ pub(crate) fn register(registration: ChildRegistration, session: Option<String>)
 }
 
 /// Ends a supervisor's tree after a grace period, unless the supervisor does so before.
-pub(crate) fn end_after(id: ProcessId, grace: Duration) {
+pub(crate) fn end_after(id: ProcessIdentity, grace: Duration) {
     REAPER.schedule(|one, _| one == id, Instant::now() + grace);
 }
 
@@ -361,7 +361,7 @@ pub(crate) fn wake() {
 }
 
 /// Records that the socket of a supervisor is closed, because the supervisor has exited or is about to exit.
-pub(crate) fn socket_closed(id: ProcessId) {
+pub(crate) fn socket_closed(id: ProcessIdentity) {
     if let Some(tree) = REAPER.state().trees.get_mut(&id) {
         tree.closing = true;
     }

@@ -23,7 +23,7 @@ pub use command_line::{SupervisorKind, own_binary, own_command};
 
 use crate::children::{self, ChildRole};
 use crate::lines::{Line, Lines};
-use crate::proc::ProcessId;
+use crate::proc::ProcessIdentity;
 use crate::protocol::{SupervisorOrder, SupervisorReport};
 use crate::reaper::{self, END_GRACE, KILL_GRACE, Survivors, TreeStatus};
 
@@ -41,7 +41,7 @@ const MAX_REPORT_BYTES: usize = 64;
 /// supervisor then ends all its descendants in steps.
 #[derive(Debug)]
 pub struct Supervisor {
-    id: ProcessId,
+    id: ProcessIdentity,
     /// Non-blocking socket to the supervisor. Orders are few and small, so the socket buffer is full only if the
     /// supervisor is stopped.
     socket: UnixStream,

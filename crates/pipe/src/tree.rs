@@ -9,7 +9,7 @@ use nix::sys::signal::Signal;
 use nix::unistd::{Pid, getpid};
 
 use crate::pidfd;
-use crate::proc::{self, ProcessId};
+use crate::proc::{self, ProcessIdentity};
 
 /// A step of a shutdown: a signal to every process, and the grace period before the next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,14 +81,14 @@ impl ShutdownSequence {
 /// Returns the pids of every process below `root`, parents before children. An orphan counts as a child of the nearest
 /// subreaper, so everything that a supervisor's program started is included.
 pub fn below(root: Pid) -> Vec<Pid> {
-    processes_below(root).into_iter().map(ProcessId::raw).collect()
+    processes_below(root).into_iter().map(ProcessIdentity::raw).collect()
 }
 
-fn processes_below(root: Pid) -> Vec<ProcessId> {
-    let mut children: HashMap<i32, Vec<ProcessId>> = HashMap::new();
+fn processes_below(root: Pid) -> Vec<ProcessIdentity> {
+    let mut children: HashMap<i32, Vec<ProcessIdentity>> = HashMap::new();
     // Callers that end a tree repeat the scan, so a failed scan is harmless.
     for (pid, stat) in proc::snapshot().unwrap_or_default() {
-        children.entry(stat.parent).or_default().push(ProcessId { pid, started: stat.started });
+        children.entry(stat.parent).or_default().push(ProcessIdentity { pid, started: stat.started });
     }
     let mut found = children.remove(&root.as_raw()).unwrap_or_default();
     let mut at = 0;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tracing::warn;
-use wh_client::{Controller, CreateError, Daemon, NewSession, SessionHandle, Workload};
+use wh_client::{Controller, CreateError, NewSession, SessionHandle, SessionManager, Workload};
 use wh_core::caller::{CallerRefusal, GuardedAction, Origin, SessionLineage};
 use wh_wire::socket::ControlKind;
 
@@ -13,7 +13,7 @@ pub(crate) enum Admission {
     /// A single run. Its only session was not created by another session.
     Run,
     /// A session of a daemon.
-    Session { daemon: Arc<dyn Daemon>, controller: Arc<dyn Controller>, session: Arc<SessionHandle> },
+    Session { daemon: Arc<dyn SessionManager>, controller: Arc<dyn Controller>, session: Arc<SessionHandle> },
 }
 
 impl Admission {
@@ -53,7 +53,7 @@ impl Admission {
 /// Sets the creators of a new session. Refuses the request if it sets `person`, a permission mode or agent arguments
 /// and the caller may not set them. Agent arguments are restricted because they can set a permission mode.
 pub(crate) fn enter_creators(
-    daemon: &dyn Daemon,
+    daemon: &dyn SessionManager,
     controller: &dyn Controller,
     origin: Origin,
     wanted: &mut NewSession,

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use wh_client::{
-    Audience, Caller, Controller, Conversation, CreateError, Daemon, DaemonFuture, EndCause, EndOutcome, Lineage,
-    NewSession, SessionCreation, SessionHandle, SessionState, Space, Surface, Ui, Workload,
+    Audience, Caller, Controller, Conversation, CreateError, DaemonFuture, EndCause, EndOutcome, Lineage, NewSession,
+    SessionCreation, SessionHandle, SessionManager, SessionState, Space, Surface, Ui, Workload,
 };
 use wh_core::caller::CallerRefusal;
 use wh_core::receipt::Receipt;
@@ -127,7 +127,7 @@ impl Audience for EmptyAudience {
 #[derive(Default)]
 pub(crate) struct FakeDaemon(pub Vec<Arc<SessionHandle>>);
 
-impl Daemon for FakeDaemon {
+impl SessionManager for FakeDaemon {
     fn sessions(&self) -> Vec<Arc<SessionHandle>> {
         self.0.clone()
     }

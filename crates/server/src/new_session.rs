@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use wh_client::{Controller, CreateError, Daemon, NewSession, SessionCreation, Workload};
+use wh_client::{Controller, CreateError, NewSession, SessionCreation, SessionManager, Workload};
 use wh_core::caller::Origin;
 use wh_core::terminal::{InvalidSize, Size};
 use wh_wire::control::NewSessionRequest;
@@ -16,7 +16,7 @@ const DEFAULT_SESSION_SIZE: Size = Size { columns: 120, rows: 40 };
 
 /// Admits a caller by its origin and creates the session.
 pub(crate) async fn create(
-    daemon: &dyn Daemon,
+    daemon: &dyn SessionManager,
     controller: &dyn Controller,
     origin: Origin,
     mut wanted: NewSession,

@@ -20,7 +20,7 @@ pub(crate) async fn known(
 
 /// Finds a receipt of any session of a daemon, including lost sessions.
 pub(crate) async fn of_session(
-    daemon: &dyn wh_client::Daemon,
+    daemon: &dyn wh_client::SessionManager,
     session: &SessionHandle,
     id: RequestId,
 ) -> Option<Receipt> {

@@ -13,7 +13,7 @@ use nix::sys::termios::{SetArg, Termios, cfmakeraw, tcgetattr, tcsetattr};
 use nix::unistd::{Pid, getpgrp, tcgetpgrp};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
-use wh_client::{Attachment, FromTerminal, ScreenRead, Surface, ToTerminal};
+use wh_client::{Attachment, ScreenRead, Surface, ToTerminal, UserTerminalEvent};
 use wh_core::terminal::{Exit, Size};
 use wh_screen::modes::{MouseTracking, TerminalModes};
 use wh_screen::pty::front_end::RESET_SEQUENCES;
@@ -212,7 +212,7 @@ fn write_display(
     mut output: mpsc::Receiver<ToTerminal>,
     progress: &AtomicU64,
     continued: &std::sync::mpsc::Receiver<()>,
-    back: &mpsc::Sender<FromTerminal>,
+    back: &mpsc::Sender<UserTerminalEvent>,
 ) {
     while let Some(message) = output.blocking_recv() {
         match message {
@@ -227,7 +227,7 @@ fn write_display(
             }
             ToTerminal::Stopped => {
                 suspend(continued);
-                let _ = back.blocking_send(FromTerminal::Continue);
+                let _ = back.blocking_send(UserTerminalEvent::Continue);
             }
         }
     }
@@ -259,7 +259,7 @@ impl WindowSignals {
     }
 
     /// Reports each new size, and re-enters raw mode after a stop.
-    async fn report(self, change: mpsc::Sender<FromTerminal>, continue_sender: std::sync::mpsc::Sender<()>) {
+    async fn report(self, change: mpsc::Sender<UserTerminalEvent>, continue_sender: std::sync::mpsc::Sender<()>) {
         let (Ok(mut resized), Ok(mut continued)) = (self.resized, self.continued) else {
             // Without signals the size is fixed. The channel stays open so that the terminal stays attached.
             return std::future::pending().await;
@@ -273,7 +273,7 @@ impl WindowSignals {
                 }
             }
             if let Ok(size) = terminal_size(io::stdin())
-                && change.send(FromTerminal::Resized(size)).await.is_err()
+                && change.send(UserTerminalEvent::Resized(size)).await.is_err()
             {
                 return;
             }

@@ -1,5 +1,5 @@
-//! Translates ACP conversation updates into space items. An agent may use the same ids again in the next turn or after
-//! a restart. The keys of the items are therefore independent of these ids and never reused.
+//! Translates ACP session updates into conversation items. An agent may use the same ids again in the next turn or
+//! after a restart. The keys of the items are therefore independent of these ids and never reused.
 
 use std::collections::HashMap;
 

@@ -16,7 +16,7 @@ use std::time::SystemTime;
 
 use serde_json::{Value, json};
 use wh_core::space::TurnId;
-use wh_core::space::harness::{AgentOption, Call, Capabilities, Outcome, Report, Usage};
+use wh_core::space::harness::{AgentOption, Call, Capabilities, Report, TurnOutcome, Usage};
 use wh_core::space::question::{Answer, Question};
 use wh_pipe::Launch;
 use wh_wire::acp::{PromptReply, SessionReply, StopReason, read};
@@ -153,18 +153,18 @@ impl AcpProtocol {
         }
         let title = self.title();
         let outcome = match &reply.stop_reason {
-            StopReason::Cancelled => Outcome::Cancelled,
-            _ if interrupted => Outcome::Cancelled,
-            StopReason::EndTurn => Outcome::Completed,
-            StopReason::Refusal => Outcome::Failed(format!("{title} refused to continue")),
-            StopReason::MaxTokens => Outcome::Failed("the model reached its output limit for one turn".to_owned()),
+            StopReason::Cancelled => TurnOutcome::Cancelled,
+            _ if interrupted => TurnOutcome::Cancelled,
+            StopReason::EndTurn => TurnOutcome::Completed,
+            StopReason::Refusal => TurnOutcome::Failed(format!("{title} refused to continue")),
+            StopReason::MaxTokens => TurnOutcome::Failed("the model reached its output limit for one turn".to_owned()),
             StopReason::MaxTurnRequests => {
-                Outcome::Failed("the agent reached its limit of model requests for one turn".to_owned())
+                TurnOutcome::Failed("the agent reached its limit of model requests for one turn".to_owned())
             }
-            StopReason::Other(word) if word.is_empty() => Outcome::Completed,
-            StopReason::Other(word) => Outcome::Failed(format!("{title} stopped: {}", word.replace('_', " "))),
+            StopReason::Other(word) if word.is_empty() => TurnOutcome::Completed,
+            StopReason::Other(word) => TurnOutcome::Failed(format!("{title} stopped: {}", word.replace('_', " "))),
         };
-        let completed = outcome == Outcome::Completed;
+        let completed = outcome == TurnOutcome::Completed;
         self.exchanges.ended(completed);
         self.context.take_if(|_| completed);
         steps.ended(outcome);
@@ -173,8 +173,8 @@ impl AcpProtocol {
 
 impl Protocol for AcpProtocol {
     type Codec = JsonRpc;
-    type Refusal = RpcError;
-    type Ask = AcpQuestion;
+    type ErrorReply = RpcError;
+    type PendingQuestion = AcpQuestion;
     type Tag = ();
 
     fn title(&self) -> &str {
@@ -257,8 +257,8 @@ impl Protocol for AcpProtocol {
                 self.ended(&read(reply), now.interrupted, steps);
             }
             // Some agents report an interrupt as an error.
-            Err(_) if now.interrupted => steps.ended(Outcome::Cancelled),
-            Err(failure) => steps.ended(Outcome::Failed(self.failure_text(&failure))),
+            Err(_) if now.interrupted => steps.ended(TurnOutcome::Cancelled),
+            Err(failure) => steps.ended(TurnOutcome::Failed(self.failure_text(&failure))),
         }
     }
 

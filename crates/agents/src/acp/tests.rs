@@ -12,7 +12,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::time::timeout;
 use wh_core::space::TurnId;
-use wh_core::space::harness::{AckedOrder, Order, Outcome, Report};
+use wh_core::space::harness::{AckedOrder, Order, Report, TurnOutcome};
 use wh_core::space::item::{Body, Level};
 
 use super::table::{AccountCommands, AgentEntry, AuthenticationMethod, Protocol, Quirks};
@@ -112,7 +112,7 @@ impl Run {
     }
 
     /// Returns all reports of a turn up to its end.
-    async fn ended(&mut self) -> (Vec<Report>, Outcome) {
+    async fn ended(&mut self) -> (Vec<Report>, TurnOutcome) {
         let reports = self.until(|report| matches!(report, Report::Ended(..))).await;
         match reports.last() {
             Some(Report::Ended(_, outcome)) => (reports.clone(), outcome.clone()),

@@ -1,4 +1,4 @@
-//! Translates Claude Code's streamed messages into space items.
+//! Translates Claude Code's streamed messages into conversation items.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -7,7 +7,7 @@ mod setup;
 use serde_json::Value;
 use wh_claude::{ClaudeFrame, Connection, Options, StreamJson, protocol};
 use wh_core::space::TurnId;
-use wh_core::space::harness::{Call, Capabilities, Outcome, Usage};
+use wh_core::space::harness::{Call, Capabilities, TurnOutcome, Usage};
 use wh_core::space::item::ToolStatus;
 use wh_core::space::question::{Answer, Question};
 use wh_wire::claude::Refusal;
@@ -126,7 +126,7 @@ impl ClaudeProtocol {
     fn on_idle(&mut self, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
         // The turn of a prompt ends with its result, which may arrive later.
         if now.turn.is_none() && now.working {
-            steps.ended(if now.interrupted { Outcome::Cancelled } else { Outcome::Completed });
+            steps.ended(if now.interrupted { TurnOutcome::Cancelled } else { TurnOutcome::Completed });
         }
         // A waiting slash command runs before waiting prompts.
         match self.held_command.take() {
@@ -175,8 +175,8 @@ impl ClaudeProtocol {
 
 impl Protocol for ClaudeProtocol {
     type Codec = StreamJson;
-    type Refusal = Refusal;
-    type Ask = ClaudeQuestions;
+    type ErrorReply = Refusal;
+    type PendingQuestion = ClaudeQuestions;
     type Tag = ();
 
     fn title(&self) -> &str {
@@ -229,7 +229,7 @@ impl Protocol for ClaudeProtocol {
         let reply: protocol::InterruptReply = serde_json::from_value(reply.clone()).unwrap_or_default();
         let taken_back = self.current.as_ref().is_some_and(|uuid| reply.cancelled.contains(uuid));
         if now.turn.is_some() && taken_back {
-            steps.ended(Outcome::Cancelled);
+            steps.ended(TurnOutcome::Cancelled);
         }
     }
 

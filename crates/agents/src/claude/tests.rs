@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::time::timeout;
 use wh_core::space::TurnId;
-use wh_core::space::harness::{Call, Capabilities, Order, Outcome, Report};
+use wh_core::space::harness::{Call, Capabilities, Order, Report, TurnOutcome};
 use wh_core::space::question::Answer;
 
 use super::*;
@@ -82,7 +82,7 @@ impl Run {
         }
     }
 
-    async fn ended(&mut self, turn: &str) -> Outcome {
+    async fn ended(&mut self, turn: &str) -> TurnOutcome {
         let turn = TurnId::from(turn);
         match self.until(|report| matches!(report, Report::Ended(ended, _) if *ended == turn)).await.pop() {
             Some(Report::Ended(_, outcome)) => outcome,
@@ -184,13 +184,13 @@ async fn a_prompt_that_waits_for_it_is_cancelled_by_an_interrupt() {
     let mut run =
         Run::new(&format!("{ENDS_BUT_STAYS_BUSY}; next; state running; init; result; state idle; rest")).await;
     run.prompt("t1").await;
-    assert_eq!(run.ended("t1").await, Outcome::Completed);
+    assert_eq!(run.ended("t1").await, TurnOutcome::Completed);
     run.prompt("t2").await;
     run.order(Order::Interrupt).await;
-    assert_eq!(run.ended("t2").await, Outcome::Cancelled);
+    assert_eq!(run.ended("t2").await, TurnOutcome::Cancelled);
     run.touch("rests");
     run.prompt("t3").await;
-    assert_eq!(run.ended("t3").await, Outcome::Completed);
+    assert_eq!(run.ended("t3").await, TurnOutcome::Completed);
     let said: Vec<Value> = run.heard().into_iter().filter(|one| one["type"] == "user").collect();
     assert_eq!(said.len(), 2, "what was cancelled was never sent: {said:?}");
 }
@@ -202,14 +202,14 @@ async fn a_command_of_its_own_waits_until_it_is_idle_and_comes_before_prompts() 
     ))
     .await;
     run.prompt("t1").await;
-    assert_eq!(run.ended("t1").await, Outcome::Completed);
+    assert_eq!(run.ended("t1").await, TurnOutcome::Completed);
     run.order(Order::Call { id: 1, call: Call::Clear }).await;
     run.order(Order::Call { id: 2, call: Call::Clear }).await;
     run.until(|report| matches!(report, Report::Called(2, Err(_)))).await;
     run.prompt("t2").await;
     run.touch("rests");
     run.until(|report| matches!(report, Report::Called(1, Ok(_)))).await;
-    assert_eq!(run.ended("t2").await, Outcome::Completed);
+    assert_eq!(run.ended("t2").await, TurnOutcome::Completed);
     let said: Vec<Value> = run.heard().into_iter().filter(|one| one["type"] == "user").collect();
     let said: Vec<&str> = said.iter().map(|one| one["message"]["content"].as_str().unwrap()).collect();
     assert_eq!(said, ["say t1", "/clear", "say t2"]);
@@ -219,7 +219,7 @@ async fn a_command_of_its_own_waits_until_it_is_idle_and_comes_before_prompts() 
 async fn a_command_that_waits_until_it_is_idle_is_dropped_by_an_interrupt() {
     let mut run = Run::new(&format!("{ENDS_BUT_STAYS_BUSY}; rest")).await;
     run.prompt("t1").await;
-    assert_eq!(run.ended("t1").await, Outcome::Completed);
+    assert_eq!(run.ended("t1").await, TurnOutcome::Completed);
     run.order(Order::Call { id: 1, call: Call::Clear }).await;
     run.order(Order::Interrupt).await;
     run.touch("rests");
@@ -232,11 +232,11 @@ async fn a_command_that_waits_until_it_is_idle_is_dropped_by_an_interrupt() {
 async fn a_prompt_that_waits_for_it_fails_when_a_new_conversation_is_begun() {
     let mut run = Run::new(&format!("[ -e rests ] && {{ hello; rest; }}; {ENDS_BUT_STAYS_BUSY}; rest")).await;
     run.prompt("t1").await;
-    assert_eq!(run.ended("t1").await, Outcome::Completed);
+    assert_eq!(run.ended("t1").await, TurnOutcome::Completed);
     run.prompt("t2").await;
     run.order(Order::Call { id: 1, call: Call::Restart }).await;
     run.touch("rests");
-    assert_eq!(run.ended("t2").await, Outcome::Failed("a new conversation was started".to_owned()));
+    assert_eq!(run.ended("t2").await, TurnOutcome::Failed("a new conversation was started".to_owned()));
     run.until(|report| matches!(report, Report::Called(1, Ok(_)))).await;
 }
 
@@ -250,11 +250,11 @@ async fn a_refused_resume_starts_a_new_conversation() {
     let mut run =
         Run::new(&format!("WORDS='No conversation found with session ID: S'; {ANSWERS_ONCE_AND_EXITS}")).await;
     run.prompt("t1").await;
-    assert_eq!(run.ended("t1").await, Outcome::Completed);
+    assert_eq!(run.ended("t1").await, TurnOutcome::Completed);
     run.until(|report| is_notice(report, "is gone")).await;
     run.prompt("t2").await;
     run.until(|report| is_notice(report, "a new conversation begins")).await;
-    assert_eq!(run.ended("t2").await, Outcome::Completed);
+    assert_eq!(run.ended("t2").await, TurnOutcome::Completed);
     assert_eq!(run.lines("started").len(), 3);
 }
 
@@ -262,7 +262,7 @@ async fn a_refused_resume_starts_a_new_conversation() {
 async fn other_start_errors_do_not_discard_the_conversation() {
     let mut run = Run::new(&format!("WORDS='out of wheels'; {ANSWERS_ONCE_AND_EXITS}")).await;
     run.prompt("t1").await;
-    assert_eq!(run.ended("t1").await, Outcome::Completed);
+    assert_eq!(run.ended("t1").await, TurnOutcome::Completed);
     run.until(|report| is_notice(report, "is gone")).await;
     run.prompt("t2").await;
     let last = run.until(|report| matches!(report, Report::Gone(_))).await;
@@ -285,7 +285,7 @@ async fn a_form_that_is_not_answered_in_json_is_asked_again() {
         assert_eq!(asked.iter().any(|report| is_notice(report, "not a JSON object")), words.starts_with('{'));
         run.order(Order::Answer { question: key, answer: Answer { option: None, text: Some(words.to_owned()) } }).await;
     }
-    assert_eq!(run.ended("t1").await, Outcome::Completed);
+    assert_eq!(run.ended("t1").await, TurnOutcome::Completed);
     let reply = &run.heard()[2]["response"]["response"];
     assert_eq!(*reply, json!({"action": "accept", "content": {"name": "Ada", "age": 36}}));
 }

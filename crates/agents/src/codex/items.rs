@@ -1,4 +1,4 @@
-//! Translates Codex's notifications into space items.
+//! Translates Codex's notifications into conversation items.
 
 use std::collections::HashMap;
 

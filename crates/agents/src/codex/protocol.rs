@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use wh_core::space::TurnId;
-use wh_core::space::harness::{Call, Capabilities, Outcome, Report};
+use wh_core::space::harness::{Call, Capabilities, Report, TurnOutcome};
 use wh_core::space::item::{Level, ToolStatus};
 use wh_core::space::question::{Answer, Question};
 use wh_pipe::Launch;
@@ -202,7 +202,7 @@ impl CodexProtocol {
         let text = format!(
             "{TITLE} has sent nothing for {long:?} and is idle; the message about the end of the turn was lost"
         );
-        self.end_turn(Outcome::Failed(text), steps);
+        self.end_turn(TurnOutcome::Failed(text), steps);
     }
 
     /// Handles the state of the thread, which was requested after a long silence. If the thread is not active, the
@@ -240,7 +240,7 @@ impl CodexProtocol {
         self.pending.mode = self.pending.mode.or(sent.mode);
     }
 
-    fn end_turn(&mut self, outcome: Outcome, steps: &mut DriverSteps<Self>) {
+    fn end_turn(&mut self, outcome: TurnOutcome, steps: &mut DriverSteps<Self>) {
         self.turn = None;
         steps.ended(outcome);
     }
@@ -264,8 +264,8 @@ impl CodexProtocol {
 
 impl Protocol for CodexProtocol {
     type Codec = JsonRpc;
-    type Refusal = RpcError;
-    type Ask = CodexQuestions;
+    type ErrorReply = RpcError;
+    type PendingQuestion = CodexQuestions;
     type Tag = CodexRequestTag;
 
     fn title(&self) -> &str {
@@ -340,7 +340,7 @@ impl Protocol for CodexProtocol {
                 let sent = std::mem::take(&mut turn.sent);
                 self.restore_choices(sent);
                 let text = self.failure_text(&failure);
-                self.end_turn(Outcome::Failed(text), steps);
+                self.end_turn(TurnOutcome::Failed(text), steps);
             }
         }
     }

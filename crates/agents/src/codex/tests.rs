@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::timeout;
 use wh_core::space::TurnId;
-use wh_core::space::harness::{AckedOrder, Call, Order, Outcome, Report};
+use wh_core::space::harness::{AckedOrder, Call, Order, Report, TurnOutcome};
 use wh_core::space::item::{Body, ToolStatus};
 use wh_core::space::question::Answer;
 use wh_pipe::Launch;
@@ -102,7 +102,7 @@ impl Bench {
         }
     }
 
-    async fn ended(&mut self) -> (Outcome, Vec<Report>) {
+    async fn ended(&mut self) -> (TurnOutcome, Vec<Report>) {
         let all = self.until(|report| matches!(report, Report::Ended(..))).await;
         let Some(Report::Ended(_, outcome)) = all.last() else { panic!("an end") };
         (outcome.clone(), all)
@@ -146,7 +146,7 @@ async fn a_turn_goes_through_its_stages_whatever_else_is_said() {
     assert_eq!(can.modes.len(), 3, "no mode that skips permissions");
     bench.prompt("t1").await;
     let (outcome, mut reports) = bench.ended().await;
-    assert_eq!(outcome, Outcome::Completed);
+    assert_eq!(outcome, TurnOutcome::Completed);
     reports.retain(|report| !matches!(report, Report::ResumeId(_)));
     let turn = || TurnId::from("t1");
     assert_eq!(reports[..3], [Report::Delivered(turn()), Report::Submitted(turn()), Report::Started(turn())]);
@@ -166,7 +166,7 @@ async fn a_turn_may_begin_and_end_before_its_reply() {
     let mut bench = Bench::new(script);
     bench.prompt("t1").await;
     let (outcome, reports) = bench.ended().await;
-    assert_eq!(outcome, Outcome::Completed);
+    assert_eq!(outcome, TurnOutcome::Completed);
     assert_eq!(texts(&reports), ["early"]);
     let stages = reports.iter().filter(|report| matches!(report, Report::Submitted(_) | Report::Started(_)));
     assert_eq!(stages.count(), 2, "each once: {reports:?}");
@@ -182,13 +182,13 @@ async fn a_death_in_the_middle_of_a_line_fails_the_turn_and_the_next_continues()
     let mut bench = Bench::new(script);
     bench.prompt("t1").await;
     let (outcome, _) = bench.ended().await;
-    let Outcome::Failed(words) = outcome else { panic!("it failed") };
+    let TurnOutcome::Failed(words) = outcome else { panic!("it failed") };
     assert_eq!(words, "cut_off: Codex is gone: it exited with 3: out of wheels");
     let told = bench.until(|report| matches!(report, Report::Notice(_, text) if text.contains("gone"))).await;
     assert!(notices(&told).contains("in the same conversation"));
     bench.prompt("t2").await;
     let (outcome, reports) = bench.ended().await;
-    assert_eq!((outcome, texts(&reports)), (Outcome::Completed, vec!["thread/resume"]));
+    assert_eq!((outcome, texts(&reports)), (TurnOutcome::Completed, vec!["thread/resume"]));
 }
 
 #[tokio::test]
@@ -219,7 +219,7 @@ async fn an_approval_is_answered_by_its_id_or_withdrawn() {
     bench
         .order(Order::Answer { question: key, answer: Answer { option: Some("accept".to_owned()), text: None } })
         .await;
-    assert_eq!(bench.ended().await.0, Outcome::Completed);
+    assert_eq!(bench.ended().await.0, TurnOutcome::Completed);
     let late = bench.until(|report| matches!(report, Report::Item { body: Body::Text { .. }, .. })).await;
     assert_eq!(texts(&late), ["{id:0,result:{decision:cancel}}"], "who asks after the turn is told no");
 }
@@ -261,14 +261,14 @@ async fn an_interrupt_that_comes_too_soon_is_sent_once_there_is_a_turn() {
     bench.order(Order::Interrupt).await;
     bench.taken().await;
     bench.touch("taken");
-    assert_eq!(bench.ended().await.0, Outcome::Cancelled);
+    assert_eq!(bench.ended().await.0, TurnOutcome::Cancelled);
 }
 
 #[tokio::test]
 async fn a_turn_whose_end_is_lost_fails_by_its_silence() {
     let mut bench = Bench::with("hello; next; turn; next", Duration::from_millis(150), |_| {});
     bench.prompt("t1").await;
-    let Outcome::Failed(words) = bench.ended().await.0 else { panic!("it failed") };
+    let TurnOutcome::Failed(words) = bench.ended().await.0 else { panic!("it failed") };
     assert!(words.contains("the end of the turn was lost"), "{words}");
 }
 
@@ -282,7 +282,7 @@ async fn silence_while_it_works_is_no_failure() {
     bench.until(|report| matches!(report, Report::Notice(_, text) if text.contains("has sent nothing"))).await;
     bench.touch("told");
     let (outcome, reports) = bench.ended().await;
-    assert_eq!((outcome, texts(&reports)), (Outcome::Completed, vec!["slowly"]));
+    assert_eq!((outcome, texts(&reports)), (TurnOutcome::Completed, vec!["slowly"]));
     assert_eq!(notices(&reports), "", "it is told once");
 
     let item = r#"'"item":{"type":"commandExecution","id":"c","command":"make","status":"inProgress"}'"#;
@@ -292,7 +292,7 @@ async fn silence_while_it_works_is_no_failure() {
     let mut bench = Bench::with(&script, Duration::from_millis(100), |_| {});
     bench.prompt("t1").await;
     let (outcome, reports) = bench.ended().await;
-    assert_eq!((outcome, notices(&reports)), (Outcome::Completed, String::new()), "a command takes its time");
+    assert_eq!((outcome, notices(&reports)), (TurnOutcome::Completed, String::new()), "a command takes its time");
 }
 
 #[tokio::test]
@@ -302,13 +302,13 @@ async fn a_turn_without_an_end_fails_once_the_thread_is_idle() {
         let mut bench = Bench::with(&script, Duration::from_millis(100), |_| {});
         bench.prompt("t1").await;
         let (outcome, _) = bench.ended().await;
-        let Outcome::Failed(words) = outcome else { panic!("it failed") };
+        let TurnOutcome::Failed(words) = outcome else { panic!("it failed") };
         assert!(words.contains("the end of the turn was lost"), "{words}");
     }
     let script = "status=active; hello; next; turn; next; done_with; thread idle; next";
     let mut bench = Bench::with(script, Duration::from_millis(100), |_| {});
     bench.prompt("t1").await;
-    assert_eq!(bench.ended().await.0, Outcome::Completed, "what came before the look counts");
+    assert_eq!(bench.ended().await.0, TurnOutcome::Completed, "what came before the look counts");
 }
 
 #[tokio::test]
@@ -340,7 +340,7 @@ async fn a_turn_that_was_given_up_takes_no_careful_mode_with_it() {
     bench.until(|report| matches!(report, Report::Delivered(_))).await;
     // Codex has not replied, so the interrupt cannot name the turn and it is abandoned.
     bench.order(Order::Interrupt).await;
-    assert_eq!(bench.ended().await.0, Outcome::Cancelled);
+    assert_eq!(bench.ended().await.0, TurnOutcome::Cancelled);
     bench.prompt("t2").await;
     let (_, reports) = bench.ended().await;
     assert!(texts(&reports)[0].contains("approvalPolicy:on-request"), "{reports:?}");
@@ -417,13 +417,13 @@ async fn a_prompt_waits_for_a_compaction_or_a_new_conversation() {
     bench.taken().await;
     bench.touch("shorter");
     let (outcome, reports) = bench.ended().await;
-    assert_eq!(outcome, Outcome::Completed);
+    assert_eq!(outcome, TurnOutcome::Completed);
     assert!(reports.contains(&Report::Called(1, Ok(Value::Null))), "{reports:?}");
     assert!(texts(&reports)[0].contains("threadId:T"));
     bench.order(Order::Call { id: 2, call: Call::Clear }).await;
     bench.prompt("t2").await;
     bench.order(Order::Interrupt).await;
-    assert_eq!(bench.ended().await.0, Outcome::Cancelled, "what waits can be interrupted");
+    assert_eq!(bench.ended().await.0, TurnOutcome::Cancelled, "what waits can be interrupted");
     bench.prompt("t3").await;
     bench.taken().await;
     bench.touch("anew");
@@ -449,7 +449,7 @@ async fn a_compaction_without_an_end_times_out() {
     bench.order(Order::Call { id: 3, call: Call::Compact { tokens: None } }).await;
     bench.prompt("t1").await;
     let (outcome, reports) = bench.ended().await;
-    assert_eq!((outcome, texts(&reports)), (Outcome::Completed, vec!["on"]));
+    assert_eq!((outcome, texts(&reports)), (TurnOutcome::Completed, vec!["on"]));
     assert!(notices(&reports).contains("not compacted"), "{reports:?}");
 }
 
@@ -527,12 +527,12 @@ async fn an_interrupted_turn_ends_without_a_message_of_its_end() {
     bench.until(|report| matches!(report, Report::Started(_))).await;
     bench.order(Order::Interrupt).await;
     let (outcome, reports) = bench.ended().await;
-    assert_eq!(outcome, Outcome::Cancelled);
+    assert_eq!(outcome, TurnOutcome::Cancelled);
     assert!(reports.contains(&Report::Acked(AckedOrder::Interrupt, Ok(()))), "{reports:?}");
     assert!(notices(&reports).contains("has not stopped"), "{reports:?}");
     bench.prompt("t2").await;
     let (outcome, reports) = bench.ended().await;
-    assert_eq!((outcome, texts(&reports)), (Outcome::Completed, vec!["there"]), "the late end is of no turn");
+    assert_eq!((outcome, texts(&reports)), (TurnOutcome::Completed, vec!["there"]), "the late end is of no turn");
 }
 
 #[tokio::test]
@@ -542,7 +542,7 @@ async fn a_refused_interrupt_is_reported_as_failed() {
     bench.order(long("t1")).await;
     bench.order(Order::Interrupt).await;
     let (outcome, reports) = bench.ended().await;
-    assert_eq!(outcome, Outcome::Cancelled);
+    assert_eq!(outcome, TurnOutcome::Cancelled);
     assert!(reports.iter().any(|report| matches!(report, Report::Acked(AckedOrder::Interrupt, Err(_)))), "{reports:?}");
 }
 

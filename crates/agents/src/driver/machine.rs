@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use serde_json::Value;
 use tokio::time::Instant;
 use wh_core::space::TurnId;
-use wh_core::space::harness::{AckedOrder, Call, Order, Outcome, Report};
+use wh_core::space::harness::{AckedOrder, Call, Order, Report, TurnOutcome};
 use wh_core::space::item::Level;
 use wh_core::space::question::{Answer, Question};
 use wh_pipe::link::LinkEvent;
@@ -60,7 +60,7 @@ pub(crate) enum AfterOrder {
 pub(crate) struct DriverMachine<P: Protocol> {
     pub protocol: P,
     pub turns: TurnMachine,
-    questions: OpenQuestions<P::Ask>,
+    questions: OpenQuestions<P::PendingQuestion>,
     calls: BTreeSet<u64>,
     /// Hashes of notices that were shown and must not be repeated.
     shown_once: HashSet<u64>,
@@ -127,9 +127,9 @@ impl<P: Protocol> DriverMachine<P> {
             Report::Notice(level, text) => Report::Notice(level, clean(text)),
             Report::Acked(order, Err(why)) => Report::Acked(order, Err(clean(why))),
             Report::Called(id, Err(why)) => Report::Called(id, Err(clean(why))),
-            Report::Ended(turn, Outcome::Failed(why)) => Report::Ended(turn, Outcome::Failed(clean(why))),
+            Report::Ended(turn, TurnOutcome::Failed(why)) => Report::Ended(turn, TurnOutcome::Failed(clean(why))),
             Report::Warned(turn, why) => Report::Warned(turn, clean(why)),
-            Report::SelfEnded(Outcome::Failed(why)) => Report::SelfEnded(Outcome::Failed(clean(why))),
+            Report::SelfEnded(TurnOutcome::Failed(why)) => Report::SelfEnded(TurnOutcome::Failed(clean(why))),
             other => other,
         };
         self.output.reports.push(report);
@@ -147,7 +147,7 @@ impl<P: Protocol> DriverMachine<P> {
     pub fn connected(
         &mut self,
         initial_reports: Vec<Report>,
-        own_question: Option<(P::Ask, Question)>,
+        own_question: Option<(P::PendingQuestion, Question)>,
         restart: Option<u64>,
         at: Instant,
     ) {
@@ -216,7 +216,7 @@ impl<P: Protocol> DriverMachine<P> {
 
     fn answer(&mut self, key: String, answer: Answer, at: Instant) {
         let protocol = &self.protocol;
-        let objection = |ask: &P::Ask, part: usize, answer: &_| protocol.objection(ask, part, answer);
+        let objection = |ask: &P::PendingQuestion, part: usize, answer: &_| protocol.objection(ask, part, answer);
         match self.questions.answer(&key, answer, objection) {
             Answered::NotOpen => self.report(Report::Acked(AckedOrder::Answer(key), Err(NOT_OPEN.to_owned()))),
             Answered::Objection { why, question } => {
@@ -269,13 +269,13 @@ impl<P: Protocol> DriverMachine<P> {
         }
         self.mode_being_left.clone_from(&skipping);
         let Some(mode) = skipping else { return };
-        let text = format!("{} is in mode {mode:?}, which skips permissions", self.protocol.title());
-        let allow = format!("to allow this mode, {ALLOW_SKIPPING}");
+        let problem = format!("{} is in mode {mode:?}, which skips permissions", self.protocol.title());
+        let fix = format!("to allow this mode, {ALLOW_SKIPPING}");
         let Some(careful) = self.protocol.careful_mode() else {
-            self.output.fatal = Some(format!("{text}, and has no other mode ({allow})"));
+            self.output.fatal = Some(format!("{problem}, and has no other mode; {fix}"));
             return;
         };
-        self.warn(format!("{text}; switching to mode {careful:?} ({allow})"));
+        self.warn(format!("{problem}; switching to mode {careful:?} ({fix})"));
         match self.protocol.enter_careful_mode(&careful) {
             Some(frame) => {
                 self.send(frame, FramePurpose::Choice { setting: AgentSetting::Mode(careful), ordered: false })
@@ -338,7 +338,12 @@ impl<P: Protocol> DriverMachine<P> {
     }
 
     /// Handles the reply to a request, or its failure.
-    pub fn replied(&mut self, purpose: FramePurpose<P>, reply: Result<Value, RequestFailure<P::Refusal>>, at: Instant) {
+    pub fn replied(
+        &mut self,
+        purpose: FramePurpose<P>,
+        reply: Result<Value, RequestFailure<P::ErrorReply>>,
+        at: Instant,
+    ) {
         match purpose {
             FramePurpose::Prompt(turn) => {
                 self.protocol(at, |protocol, now, steps| protocol.on_prompt_reply(&turn, reply, now, steps));
@@ -469,7 +474,7 @@ impl<P: Protocol> DriverMachine<P> {
                 TurnEffect::InterruptOccupation => match self.protocol.interrupt(None) {
                     Some(frame) => {
                         self.turns.interrupt_occupation(at);
-                        self.turns.interrupt_sent();
+                        self.turns.interrupt_queued();
                         self.send(frame, FramePurpose::Interrupt(None));
                     }
                     None => self.report(Report::Acked(AckedOrder::Interrupt, Ok(()))),
@@ -488,7 +493,7 @@ impl<P: Protocol> DriverMachine<P> {
     fn interrupt(&mut self, turn: Option<TurnId>) {
         let Some(frame) = self.protocol.interrupt(turn.as_ref()) else { return };
         if self.turns.current() == turn.as_ref() {
-            self.turns.interrupt_sent();
+            self.turns.interrupt_queued();
         }
         self.send(frame, FramePurpose::Interrupt(turn));
         // Dismisses the questions that the agent would not withdraw on its own.
@@ -505,7 +510,7 @@ impl<P: Protocol> DriverMachine<P> {
         }
     }
 
-    fn withdraw(&mut self, keys: Vec<String>, ask: &P::Ask) {
+    fn withdraw(&mut self, keys: Vec<String>, ask: &P::PendingQuestion) {
         if let Some(frame) = self.protocol.dismissal_frame(ask) {
             self.send(frame, FramePurpose::None);
         }

@@ -4,7 +4,7 @@
 use serde_json::Value;
 use tokio::time::Instant;
 use wh_core::space::TurnId;
-use wh_core::space::harness::{AckedOrder, Call, Capabilities, Outcome, Report};
+use wh_core::space::harness::{AckedOrder, Call, Capabilities, Report, TurnOutcome};
 use wh_core::space::item::Level;
 use wh_core::space::question::{Answer, Question};
 use wh_pipe::link::{Codec, Link, LinkEvents};
@@ -21,11 +21,11 @@ pub type MessageOf<P> = <<P as Protocol>::Codec as Codec>::Message;
 /// Protocol of one agent. Exists as long as the harness, also across restarts of the agent's process.
 pub trait Protocol: Sized + Send + 'static {
     /// Line codec of the protocol.
-    type Codec: Codec<Reply = Result<Value, Self::Refusal>>;
-    /// Error that the agent returns if it refuses a request.
-    type Refusal: Send + 'static;
+    type Codec: Codec<Reply = Result<Value, Self::ErrorReply>>;
+    /// Error reply of the agent to a request.
+    type ErrorReply: Send + 'static;
     /// Data required to answer a question of the agent.
-    type Ask: Send;
+    type PendingQuestion: Send;
     /// Purpose of a protocol-specific request, stored to handle the reply.
     type Tag: Send;
 
@@ -39,7 +39,7 @@ pub trait Protocol: Sized + Send + 'static {
     fn capabilities(&self) -> Capabilities;
 
     /// Formats the failure of a request, with a suggested fix if one is known.
-    fn failure_text(&self, failure: &RequestFailure<Self::Refusal>) -> String;
+    fn failure_text(&self, failure: &RequestFailure<Self::ErrorReply>) -> String;
 
     /// Removes the agent's conversation ids from a text.
     fn redact_ids(&self, text: &str) -> String;
@@ -60,7 +60,7 @@ pub trait Protocol: Sized + Send + 'static {
     fn on_prompt_reply(
         &mut self,
         _turn: &TurnId,
-        _reply: Result<Value, RequestFailure<Self::Refusal>>,
+        _reply: Result<Value, RequestFailure<Self::ErrorReply>>,
         _now: DriverState<'_>,
         _steps: &mut DriverSteps<Self>,
     ) {
@@ -77,26 +77,31 @@ pub trait Protocol: Sized + Send + 'static {
     fn finish_items(&mut self, steps: &mut DriverSteps<Self>);
 
     /// Returns the reason if an answer cannot be sent to the agent, otherwise `None`.
-    fn objection(&self, _ask: &Self::Ask, _part: usize, _answer: &Answer) -> Option<String> {
+    fn objection(&self, _ask: &Self::PendingQuestion, _part: usize, _answer: &Answer) -> Option<String> {
         None
     }
 
     /// Builds the frame that answers a question. `answers` contains one answer per part of the question.
     fn answer(
         &mut self,
-        ask: Self::Ask,
+        ask: Self::PendingQuestion,
         answers: Vec<(Question, Answer)>,
         steps: &mut DriverSteps<Self>,
     ) -> FrameOf<Self>;
 
     /// Handles the answer to the question that wh itself asked ([`Connected::own_question`]). Returns false if the
     /// agent asked the question.
-    fn answer_own_question(&mut self, _ask: &Self::Ask, _answer: &Answer, _steps: &mut DriverSteps<Self>) -> bool {
+    fn answer_own_question(
+        &mut self,
+        _ask: &Self::PendingQuestion,
+        _answer: &Answer,
+        _steps: &mut DriverSteps<Self>,
+    ) -> bool {
         false
     }
 
     /// Builds the frame that dismisses a question. Returns `None` if the agent withdraws the question on its own.
-    fn dismissal_frame(&self, _ask: &Self::Ask) -> Option<FrameOf<Self>> {
+    fn dismissal_frame(&self, _ask: &Self::PendingQuestion) -> Option<FrameOf<Self>> {
         None
     }
 
@@ -111,7 +116,7 @@ pub trait Protocol: Sized + Send + 'static {
     fn on_setting_reply(
         &mut self,
         setting: &AgentSetting,
-        outcome: Result<Value, RequestFailure<Self::Refusal>>,
+        outcome: Result<Value, RequestFailure<Self::ErrorReply>>,
     ) -> Result<(), String>;
 
     /// Returns the current mode if it is a mode that skips permissions.
@@ -134,7 +139,7 @@ pub trait Protocol: Sized + Send + 'static {
     fn on_reply(
         &mut self,
         _tag: Self::Tag,
-        _reply: Result<Value, RequestFailure<Self::Refusal>>,
+        _reply: Result<Value, RequestFailure<Self::ErrorReply>>,
         _now: DriverState<'_>,
         _steps: &mut DriverSteps<Self>,
     ) {
@@ -178,7 +183,7 @@ pub struct Connected<P: Protocol> {
     /// Reports to send after the first [`Report::Ready`].
     pub initial_reports: Vec<Report>,
     /// Question that wh itself asks about the conversation. Prompts wait until the user answers it.
-    pub own_question: Option<(P::Ask, Question)>,
+    pub own_question: Option<(P::PendingQuestion, Question)>,
 }
 
 /// Failure to open a conversation.
@@ -271,7 +276,7 @@ pub enum DriverStep<P: Protocol> {
     /// The agent has begun to work without a prompt.
     OwnWorkBegun,
     /// The current work has ended.
-    Ended(Outcome),
+    Ended(TurnOutcome),
     /// True: the agent is busy with an operation other than a turn. False: the operation has ended.
     Occupied(bool),
     /// Asks the user a question of the agent.
@@ -279,7 +284,7 @@ pub enum DriverStep<P: Protocol> {
         /// Id of the question that the agent assigned.
         id: String,
         /// Data required to answer the question.
-        ask: P::Ask,
+        ask: P::PendingQuestion,
         /// Parts of the question. The answers to all parts are sent together.
         questions: Vec<Question>,
     },
@@ -337,7 +342,7 @@ impl<P: Protocol> DriverSteps<P> {
     }
 
     /// Appends a step: the current work has ended.
-    pub fn ended(&mut self, outcome: Outcome) {
+    pub fn ended(&mut self, outcome: TurnOutcome) {
         self.push(DriverStep::Ended(outcome));
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use wh_core::space::TurnId;
-use wh_core::space::harness::{AckedOrder, Outcome, Report};
+use wh_core::space::harness::{AckedOrder, Report, TurnOutcome};
 use wh_core::space::item::Level;
 
 /// Maximum time for a turn to end after an interrupt.
@@ -80,8 +80,8 @@ pub(crate) enum TurnEffect {
     Report(Report),
     /// Queue the frame of a prompt.
     Prompt(Prompt),
-    /// Queue an interrupt of a turn, or of work without a prompt (`None`). The driver then calls
-    /// [`TurnMachine::interrupt_sent`].
+    /// Queue an interrupt of a turn, or of work without a prompt (`None`). Once the frame is queued, the
+    /// driver calls [`TurnMachine::interrupt_queued`].
     Interrupt(Option<TurnId>),
     /// Queue an interrupt of an operation that is not a turn. Acknowledge the order at once if the protocol has no such
     /// frame.
@@ -243,7 +243,7 @@ impl TurnMachine {
     }
 
     /// Ends the current work with this outcome.
-    pub fn ended(&mut self, outcome: Outcome) -> Vec<TurnEffect> {
+    pub fn ended(&mut self, outcome: TurnOutcome) -> Vec<TurnEffect> {
         if self.abandoned_may_run && self.is_unwritten() {
             // Late end of an abandoned turn.
             self.abandoned_may_run = false;
@@ -257,12 +257,12 @@ impl TurnMachine {
 
     /// Fails the current prompt because its frame cannot be written.
     pub fn unwritable(&mut self, why: &str) -> Vec<TurnEffect> {
-        let mut effects = self.end(Outcome::Failed(why.to_owned()), Ok(()));
+        let mut effects = self.end(TurnOutcome::Failed(why.to_owned()), Ok(()));
         effects.extend(self.next());
         effects
     }
 
-    fn end(&mut self, outcome: Outcome, ack: Result<(), String>) -> Vec<TurnEffect> {
+    fn end(&mut self, outcome: TurnOutcome, ack: Result<(), String>) -> Vec<TurnEffect> {
         let Some(work) = self.work.take() else { return Vec::new() };
         let mut effects = vec![TurnEffect::Close];
         let orders = work.interrupt.map_or(0, |interrupt| interrupt.orders);
@@ -300,11 +300,11 @@ impl TurnMachine {
     /// Cancels the waiting prompts. Returns a report about the end of each prompt.
     pub fn cancel_waiting(&mut self) -> Vec<Report> {
         let waiting = std::mem::take(&mut self.waiting).into_iter();
-        waiting.map(|prompt| Report::Ended(prompt.turn, Outcome::Cancelled)).collect()
+        waiting.map(|prompt| Report::Ended(prompt.turn, TurnOutcome::Cancelled)).collect()
     }
 
     /// Records that an interrupt frame was queued.
-    pub fn interrupt_sent(&mut self) {
+    pub fn interrupt_queued(&mut self) {
         if let Some(AgentWork { phase, interrupt: Some(interrupt), .. }) = &mut self.work {
             interrupt.sent = Some(*phase);
             interrupt.unwritten += 1;
@@ -373,7 +373,7 @@ impl TurnMachine {
         }
         self.abandoned_may_run = true;
         let ack: Vec<TurnEffect> = did(ack).collect();
-        let mut end = self.end(Outcome::Cancelled, Ok(()));
+        let mut end = self.end(TurnOutcome::Cancelled, Ok(()));
         // The report about the end of the turn must come last.
         let last = end.pop();
         effects.extend(end.into_iter().chain(ack).chain(last));
@@ -394,13 +394,13 @@ impl TurnMachine {
             }
             now @ Some(AgentWork { phase: PromptPhase::Queued, .. }) => {
                 self.work = now;
-                effects = self.end(Outcome::Cancelled, Ok(()));
+                effects = self.end(TurnOutcome::Cancelled, Ok(()));
             }
             now => {
                 self.work = now;
                 let own = self.current().is_none();
                 let why = if own { reason.to_owned() } else { format!("{CUT_OFF}: {reason}") };
-                effects = self.end(Outcome::Failed(why), Err(reason.to_owned()));
+                effects = self.end(TurnOutcome::Failed(why), Err(reason.to_owned()));
             }
         }
         unsent.extend(std::mem::take(&mut self.waiting));
@@ -412,8 +412,8 @@ impl TurnMachine {
         let waiting = std::mem::take(&mut self.waiting);
         (self.occupied, self.abandoned_may_run) = (false, false);
         self.abandoned.clear();
-        let mut effects = self.end(Outcome::Failed(reason.to_owned()), Ok(()));
-        let failed = |prompt: Prompt| Report::Ended(prompt.turn, Outcome::Failed(reason.to_owned()));
+        let mut effects = self.end(TurnOutcome::Failed(reason.to_owned()), Ok(()));
+        let failed = |prompt: Prompt| Report::Ended(prompt.turn, TurnOutcome::Failed(reason.to_owned()));
         effects.extend(waiting.into_iter().map(|prompt| TurnEffect::Report(failed(prompt))));
         effects
     }

@@ -8,7 +8,7 @@ use wh_core::space::roster::{LoginMethod, LoginState, LogoutResult, McpServer, M
 use super::{BoxFuture, Harness, QueryContext, Start, StartError};
 use crate::manage::{self, LoginWay};
 
-/// Kind of agent that can be queried and started.
+/// Agent such as Claude Code, which can be queried and started. A [`Harness`] is a running agent.
 pub trait Agent: Send + Sync {
     fn facts(&self) -> AgentFacts;
 

@@ -61,7 +61,7 @@ impl ForceStop {
 
 /// Other end of the channels of a [`Harness`], for the task that runs the agent.
 #[derive(Debug)]
-pub struct HarnessTask {
+pub struct HarnessTaskChannels {
     /// Orders to the agent. The task must end the agent when this channel is closed.
     pub orders: mpsc::Receiver<Order>,
     /// Reports from the agent. The task must end the agent when sending fails.
@@ -135,12 +135,12 @@ impl Reports {
 
 impl Harness {
     /// Creates a harness and the other end of its channels.
-    pub fn new() -> (Self, HarnessTask) {
+    pub fn new() -> (Self, HarnessTaskChannels) {
         Self::with_capacities(MAX_QUEUED_ORDERS, MAX_QUEUED_REPORTS)
     }
 
     /// Creates a harness and spawns its task. Must be called within a Tokio runtime.
-    pub fn run<F>(work: impl FnOnce(HarnessTask) -> F) -> Self
+    pub fn run<F>(work: impl FnOnce(HarnessTaskChannels) -> F) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
     {
@@ -175,7 +175,7 @@ impl Harness {
     }
 
     /// Creates a harness like [`new`](Self::new), with these channel capacities.
-    pub fn with_capacities(max_orders: usize, max_reports: usize) -> (Self, HarnessTask) {
+    pub fn with_capacities(max_orders: usize, max_reports: usize) -> (Self, HarnessTaskChannels) {
         let (order, orders) = mpsc::channel(max_orders);
         let (sender, reports) = mpsc::channel(max_reports);
         let overflow = overflow::OverflowStore::default();
@@ -184,7 +184,7 @@ impl Harness {
         let kill_switch = force.kill_switch.clone();
         (
             Self { orders: order, reports, overflow, force_stop: force, interprets: &[] },
-            HarnessTask { orders, reports: bounded, kill_switch },
+            HarnessTaskChannels { orders, reports: bounded, kill_switch },
         )
     }
 }

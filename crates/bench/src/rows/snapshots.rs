@@ -14,7 +14,7 @@ use crate::{BenchConfig, BenchResult, client, print_progress};
 /// Client that takes one snapshot per call.
 type SnapshotClient = Box<dyn FnMut() -> BenchResult<()> + Send>;
 
-/// Snapshots per second of each round, and the time of each snapshot in seconds.
+/// Snapshots per second of each round, and the duration of each snapshot in seconds.
 #[derive(Default)]
 struct SnapshotSamples {
     rates: Vec<f64>,

@@ -2,7 +2,7 @@
 
 use super::policy::Action;
 use super::refusal::GateRefusal;
-use crate::request::{Content, Decision, RequestKey, TextDigest};
+use crate::request::{CommandContent, Decision, RequestKey, TextDigest};
 
 /// Control message before authorisation: none of its fields is authenticated.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl<'a> ControlPayload<'a> {
     }
 
     /// Returns the content that the fingerprint covers. A reference has the content of the referenced text.
-    pub(super) fn content(&self) -> Result<Content<'a>, GateRefusal> {
+    pub(super) fn content(&self) -> Result<CommandContent<'a>, GateRefusal> {
         Ok(match *self {
             Self::Text { text, interrupt } => {
                 let digest = match text {
@@ -68,10 +68,12 @@ impl<'a> ControlPayload<'a> {
                         TextDigest::from_hex(sha256).ok_or(GateRefusal::NoDigest)?
                     }
                 };
-                Content::Text { digest, interrupt, to: None }
+                CommandContent::Text { digest, interrupt, to: None }
             }
-            Self::Interrupt => Content::Interrupt(None),
-            Self::Answer { question, option, decision, text } => Content::Answer { question, option, decision, text },
+            Self::Interrupt => CommandContent::Interrupt(None),
+            Self::Answer { question, option, decision, text } => {
+                CommandContent::Answer { question, option, decision, text }
+            }
         })
     }
 }

@@ -53,7 +53,7 @@ impl Decision {
 /// Content of a command, which is equal in every retry. Commands with the same effect have the same content, whether
 /// they arrive over HTTP or over the socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Content<'a> {
+pub enum CommandContent<'a> {
     /// Text for an agent, or lines for a terminal program.
     Text {
         digest: TextDigest,
@@ -84,7 +84,7 @@ pub enum Content<'a> {
     Mark(&'a str),
 }
 
-impl<'a> Content<'a> {
+impl<'a> CommandContent<'a> {
     /// Returns the content of a text for the default targets.
     pub fn text(text: &str) -> Self {
         Self::Text { digest: TextDigest::of(text), interrupt: false, to: None }
@@ -119,42 +119,42 @@ impl fmt::Debug for Fingerprint {
 
 impl Fingerprint {
     /// Computes the fingerprint of a command with this sender and content.
-    pub fn of(sender: &str, content: &Content<'_>) -> Self {
+    pub fn of(sender: &str, content: &CommandContent<'_>) -> Self {
         let mut parts = FingerprintHasher(Sha256::new());
         parts.add(b"wheelhouse request 2").add(sender.as_bytes());
         match content {
-            Content::Text { digest, interrupt, to } => {
+            CommandContent::Text { digest, interrupt, to } => {
                 parts.add(b"text").add(&[u8::from(*interrupt)]).add(&digest.0);
                 parts.add(&[u8::from(to.is_some())]);
                 for one in to.iter().flat_map(|to| to.iter()) {
                     parts.add(one.as_bytes());
                 }
             }
-            Content::Interrupt(of) => {
+            CommandContent::Interrupt(of) => {
                 parts.add(b"interrupt").add_optional(*of);
             }
-            Content::Answer { question, option, decision, text } => {
+            CommandContent::Answer { question, option, decision, text } => {
                 parts.add(b"answer").add(question.as_bytes()).add_optional(*option);
                 parts.add_optional(decision.map(Decision::as_str)).add_optional(*text);
             }
-            Content::Line(line) => {
+            CommandContent::Line(line) => {
                 parts.add(b"line").add(line.as_bytes());
             }
-            Content::Keys(gestures) => {
+            CommandContent::Keys(gestures) => {
                 parts.add(b"keys");
                 gestures.iter().for_each(|gesture| parts.add_gesture(gesture));
             }
-            Content::Resize(size) => {
+            CommandContent::Resize(size) => {
                 parts.add(b"resize").add(&size.columns.to_be_bytes()).add(&size.rows.to_be_bytes());
             }
-            Content::Signal(number, target) => {
+            CommandContent::Signal(number, target) => {
                 let target: &[u8] = match target {
                     SignalTarget::Program => b"program",
                     SignalTarget::Foreground => b"foreground",
                 };
                 parts.add(b"signal").add(&[*number]).add(target);
             }
-            Content::Mark(label) => {
+            CommandContent::Mark(label) => {
                 parts.add(b"mark").add(label.as_bytes());
             }
         }
@@ -173,14 +173,14 @@ impl Fingerprint {
 
 /// Request id of a command, with the fingerprint of the command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Request {
+pub struct FingerprintedId {
     pub id: RequestId,
     pub fingerprint: Fingerprint,
 }
 
-impl Request {
-    /// Creates a request with the fingerprint of this sender and content.
-    pub fn new(id: RequestId, sender: &str, content: &Content<'_>) -> Self {
+impl FingerprintedId {
+    /// Adds the fingerprint of this sender and content to a request id.
+    pub fn new(id: RequestId, sender: &str, content: &CommandContent<'_>) -> Self {
         Self { id, fingerprint: Fingerprint::of(sender, content) }
     }
 }
@@ -254,43 +254,43 @@ mod tests {
 
     #[test]
     fn each_content_has_its_own_fingerprint_and_each_sender_too() {
-        let (abc, up) = (Content::text("abc"), keys(&["up"]));
+        let (abc, up) = (CommandContent::text("abc"), keys(&["up"]));
         let to = ["demo".to_owned()];
-        let answer = |option, text| Content::Answer { question: "q1", option, decision: None, text };
+        let answer = |option, text| CommandContent::Answer { question: "q1", option, decision: None, text };
         let contents = [
             abc.clone(),
-            Content::text("abd"),
-            Content::Text { digest: TextDigest::of("abc"), interrupt: true, to: None },
-            Content::Text { digest: TextDigest::of("abc"), interrupt: false, to: Some(&to) },
-            Content::Text { digest: TextDigest::of("abc"), interrupt: false, to: Some(&[]) },
-            Content::Interrupt(None),
-            Content::Interrupt(Some("demo")),
+            CommandContent::text("abd"),
+            CommandContent::Text { digest: TextDigest::of("abc"), interrupt: true, to: None },
+            CommandContent::Text { digest: TextDigest::of("abc"), interrupt: false, to: Some(&to) },
+            CommandContent::Text { digest: TextDigest::of("abc"), interrupt: false, to: Some(&[]) },
+            CommandContent::Interrupt(None),
+            CommandContent::Interrupt(Some("demo")),
             answer(Some("yes"), None),
             answer(None, Some("yes")),
-            Content::Answer { question: "q1", option: None, decision: Some(Decision::Approve), text: None },
-            Content::Line("/help"),
-            Content::Mark("/help"),
-            Content::Keys(&up),
-            Content::Keys(&[]),
-            Content::Resize(Size::nearest(80, 24)),
-            Content::Signal(2, SignalTarget::Program),
-            Content::Signal(2, SignalTarget::Foreground),
+            CommandContent::Answer { question: "q1", option: None, decision: Some(Decision::Approve), text: None },
+            CommandContent::Line("/help"),
+            CommandContent::Mark("/help"),
+            CommandContent::Keys(&up),
+            CommandContent::Keys(&[]),
+            CommandContent::Resize(Size::nearest(80, 24)),
+            CommandContent::Signal(2, SignalTarget::Program),
+            CommandContent::Signal(2, SignalTarget::Foreground),
         ];
         let all: std::collections::HashSet<Fingerprint> =
             contents.iter().flat_map(|content| ["ann", "bob"].map(|sender| Fingerprint::of(sender, content))).collect();
         assert_eq!(all.len(), contents.len() * 2);
-        assert_eq!(Fingerprint::of("ann", &abc), Fingerprint::of("ann", &Content::text("abc")));
+        assert_eq!(Fingerprint::of("ann", &abc), Fingerprint::of("ann", &CommandContent::text("abc")));
     }
 
     #[test]
     fn typed_lines_are_the_text_that_a_control_message_sends() {
         let mut typed = vec![Gesture::Text("ls -l".to_owned())];
         typed.extend(keys(&["enter"]));
-        assert_eq!(Content::typed(&typed), Content::text("ls -l\n"));
+        assert_eq!(CommandContent::typed(&typed), CommandContent::text("ls -l\n"));
         let line_break = [Gesture::Text("ls -l\n".to_owned())];
-        assert_eq!(Content::typed(&line_break), Content::Keys(&line_break));
+        assert_eq!(CommandContent::typed(&line_break), CommandContent::Keys(&line_break));
         typed.extend(keys(&["tab"]));
-        assert_eq!(Content::typed(&typed), Content::Keys(&typed));
+        assert_eq!(CommandContent::typed(&typed), CommandContent::Keys(&typed));
     }
 
     #[test]
@@ -305,7 +305,7 @@ mod tests {
     /// Stored fingerprints must be found by later versions.
     #[test]
     fn a_fingerprint_does_not_change_between_versions() {
-        let text = Fingerprint::of("owner", &Content::text("hello"));
+        let text = Fingerprint::of("owner", &CommandContent::text("hello"));
         assert_eq!(text.as_str(), "a5af402db607a45ec73626ab9a73791a67f1fd4849cd2cf10d3ba5ec985f7265");
     }
 }

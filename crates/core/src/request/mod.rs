@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-pub use fingerprint::{Content, Decision, Fingerprint, Request, TextDigest};
+pub use fingerprint::{CommandContent, Decision, Fingerprint, FingerprintedId, TextDigest};
 
 /// Idempotency key of a command, equal on every interface: two commands with equal keys are the same command.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]

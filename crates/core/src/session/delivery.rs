@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::{AnswerAt, Effect, InputAccepted, Refusal, Ticket};
 use crate::reason::Reason;
-use crate::request::{Fingerprint, Ledger, LedgerFull, Request, RequestId};
+use crate::request::{Fingerprint, FingerprintedId, Ledger, LedgerFull, RequestId};
 
 /// Time of acceptance and delivery state of a command. The effect of the command on the program is visible only on the
 /// screen.
@@ -80,7 +80,7 @@ pub(super) struct DeliveryLedger {
 impl DeliveryLedger {
     /// Returns the stored answer if this is a retry, a refusal if the id was used for another command, and `None` if
     /// the id is new.
-    pub fn known(&mut self, request: &Request, now: Instant) -> Option<Result<InputAccepted, Refusal>> {
+    pub fn known(&mut self, request: &FingerprintedId, now: Instant) -> Option<Result<InputAccepted, Refusal>> {
         let known = self.known.find(&request.id, now)?;
         Some(if known.fingerprint == request.fingerprint {
             Ok(InputAccepted { delivery: known.receipt.delivery, duplicate: true })
@@ -100,8 +100,8 @@ impl DeliveryLedger {
     }
 
     /// Stores an accepted request with its delivery state.
-    pub fn enter(&mut self, request: Request, delivery: DeliveryState, now: Instant) {
-        let Request { id, fingerprint } = request;
+    pub fn enter(&mut self, request: FingerprintedId, delivery: DeliveryState, now: Instant) {
+        let FingerprintedId { id, fingerprint } = request;
         self.known.enter(id, LedgerEntry { fingerprint, receipt: InputReceipt { accepted: now, delivery } }, now);
     }
 
@@ -148,12 +148,13 @@ impl DeliveryLedger {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::Content;
+    use crate::request::CommandContent;
 
     #[test]
     fn queued_bytes_are_delivered_in_order_and_lost_for_the_reason_that_is_given() {
         let (mut receipts, now) = (DeliveryLedger::default(), Instant::now());
-        let request = |name: &str| Request::new(RequestId::new(name).unwrap(), "owner", &Content::text("x"));
+        let request =
+            |name: &str| FingerprintedId::new(RequestId::new(name).unwrap(), "owner", &CommandContent::text("x"));
         let ids = ["first", "second", "third", "fourth"].map(|name| request(name).id);
         for (ticket, id) in ids.iter().enumerate() {
             receipts.enter(request(id.as_str()), DeliveryState::Queued, now);

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use crate::condition::Condition;
 use crate::event::{Event, Notice};
 use crate::histogram::Histogram;
-use crate::request::{Request, RequestId};
+use crate::request::{FingerprintedId, RequestId};
 use crate::space::state::SpaceGauges;
 use crate::terminal::{Exit, SignalTarget, Size};
 use delivery::{DeliveryLedger, PendingCaller};
@@ -77,7 +77,7 @@ pub enum AnswerAt {
 #[derive(Debug)]
 pub enum Input {
     /// A client sends a command.
-    Command(Ticket, Option<Request>, Command),
+    Command(Ticket, Option<FingerprintedId>, Command),
     /// The user typed these bytes at the attached terminal.
     Keys(Vec<u8>),
     /// The terminal emulator replied to a query of the program with these bytes.
@@ -198,7 +198,7 @@ pub trait ScreenAccess {
     fn fingerprint(&self) -> u64;
 }
 
-/// State machine of a terminal program.
+/// Terminal session of a program, as a state machine.
 #[derive(Debug)]
 pub struct Session {
     status: Status,

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::request::Content;
+use crate::request::CommandContent;
 
 /// Lifetime of a request id in seconds.
 const REQUEST_ID_TTL_SECONDS: u64 = 600;
@@ -46,7 +46,7 @@ proptest! {
             let words = format!("text {text}");
             let sender_name = format!("sender {sender}");
             let name = RequestId::new(format!("r{id}")).unwrap();
-            let request = Request::new(name, &sender_name, &Content::text(&words));
+            let request = FingerprintedId::new(name, &sender_name, &CommandContent::text(&words));
             let command = Command::Type { bytes: words.clone().into_bytes(), answer: AnswerAt::Offered };
             let effects = session.handle(Input::Command(Ticket(ticket), Some(request), command), now, &Blank);
             let writes = effects.iter().filter(|effect| matches!(effect, Effect::Write(_))).count();

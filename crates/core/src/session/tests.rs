@@ -1,5 +1,5 @@
 use super::*;
-use crate::request::Content;
+use crate::request::CommandContent;
 
 #[derive(Default)]
 struct Screen {
@@ -103,8 +103,8 @@ impl Bench {
     }
 }
 
-fn request(id: &str, bytes: &[u8]) -> Request {
-    Request::new(RequestId::new(id).unwrap(), "owner", &Content::text(str::from_utf8(bytes).unwrap()))
+fn request(id: &str, bytes: &[u8]) -> FingerprintedId {
+    FingerprintedId::new(RequestId::new(id).unwrap(), "owner", &CommandContent::text(str::from_utf8(bytes).unwrap()))
 }
 
 fn refused(ticket: u64, refusal: Refusal) -> Effect {
@@ -150,7 +150,7 @@ fn an_id_names_one_command_with_one_content() {
     bench.happens(Input::Offered(0));
     assert_eq!(bench.types(2, Some("r1"), b"y"), [refused(2, Refusal::RequestIdReused)]);
     let size = Size { columns: 80, rows: 24 };
-    let resize = Request::new(RequestId::new("r1").unwrap(), "owner", &Content::Resize(size));
+    let resize = FingerprintedId::new(RequestId::new("r1").unwrap(), "owner", &CommandContent::Resize(size));
     let effects = bench.happens(Input::Command(Ticket(3), Some(resize), Command::Resize(size)));
     assert_eq!(effects, [refused(3, Refusal::RequestIdReused)]);
 }
@@ -211,7 +211,7 @@ fn an_ended_program_gets_no_input_but_a_retry_is_answered() {
 fn input_that_the_mode_does_not_have_is_refused_unless_it_is_a_retry() {
     let mut bench = Bench::new();
     let (request, other) = (request("r1", b"click"), request("r1", b"other"));
-    let refuse = |bench: &mut Bench, request: Option<&Request>| {
+    let refuse = |bench: &mut Bench, request: Option<&FingerprintedId>| {
         let now = bench.now;
         bench.session.refuse(request, Refusal::NotWanted, now)
     };

@@ -9,11 +9,11 @@ use super::{
     Status, Ticket, UnreadInput,
 };
 use crate::event::Event;
-use crate::request::Request;
+use crate::request::FingerprintedId;
 
 impl Session {
     /// Returns the answer if the request id was used before: the stored answer to a retry, or a refusal.
-    fn known(&mut self, request: Option<&Request>, now: Instant) -> Option<Result<InputAccepted, Refusal>> {
+    fn known(&mut self, request: Option<&FingerprintedId>, now: Instant) -> Option<Result<InputAccepted, Refusal>> {
         request.and_then(|request| self.receipts.known(request, now))
     }
 
@@ -21,7 +21,7 @@ impl Session {
     /// the stored answer instead.
     pub fn refuse(
         &mut self,
-        request: Option<&Request>,
+        request: Option<&FingerprintedId>,
         refusal: Refusal,
         now: Instant,
     ) -> Result<InputAccepted, Refusal> {
@@ -34,7 +34,7 @@ impl Session {
     pub(super) fn command(
         &mut self,
         ticket: Ticket,
-        request: Option<Request>,
+        request: Option<FingerprintedId>,
         command: Command,
         now: Instant,
         effects: &mut Vec<Effect>,
@@ -77,7 +77,7 @@ impl Session {
         effects.extend(self.receipts.settle(caller, DeliveryState::Delivered(now)));
     }
 
-    fn admit(&self, request: Option<&Request>) -> Result<(), Refusal> {
+    fn admit(&self, request: Option<&FingerprintedId>) -> Result<(), Refusal> {
         if self.drained || matches!(self.status, Status::Exited(_)) {
             return Err(Refusal::Ended);
         }

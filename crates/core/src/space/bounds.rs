@@ -12,7 +12,7 @@ use serde_json::Value;
 use question::{bounded_question, store_full_description};
 
 use super::extent::{Extent, boundary, output_text, patch};
-use super::harness::{AgentOption, Capabilities, HarnessKey, Outcome, Report};
+use super::harness::{AgentOption, Capabilities, HarnessKey, Report, TurnOutcome};
 use super::item::{Body, Level, ToolCall, ToolResultPart};
 
 /// Maximum number of shown bytes of a tool call's result. The arguments of the call have the same maximum.
@@ -73,7 +73,7 @@ impl ItemGrowth {
 pub struct BoundedReport {
     /// Reports for the space, in order.
     pub reports: Vec<Report>,
-    /// Changes to the stored content, in order.
+    /// Content to store because it is not shown, and stored content to discard, in order.
     pub overflow: Vec<ReportOverflow>,
 }
 
@@ -399,9 +399,9 @@ fn bounded_short(report: Report) -> Report {
     }
 }
 
-fn bounded_outcome(outcome: Outcome) -> Outcome {
+fn bounded_outcome(outcome: TurnOutcome) -> TurnOutcome {
     match outcome {
-        Outcome::Failed(reason) => Outcome::Failed(line(reason)),
+        TurnOutcome::Failed(reason) => TurnOutcome::Failed(line(reason)),
         other => other,
     }
 }

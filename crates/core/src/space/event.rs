@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use super::harness::{Capabilities, Outcome, Tool, Usage};
+use super::harness::{Capabilities, Tool, TurnOutcome, Usage};
 use super::item::Item;
 use super::name::{ItemId, ParticipantId, StreamId, TurnId};
 use crate::receipt::Receipt;
@@ -24,7 +24,7 @@ pub enum SpaceEvent {
         prompt: ItemId,
     },
     /// A turn has ended, with its outcome and statistics.
-    TurnEnded(TurnId, Outcome, TurnStats),
+    TurnEnded(TurnId, TurnOutcome, TurnStats),
     /// The status of an agent's session has changed.
     Session(ParticipantId, AgentStatus),
     /// An agent reported its capabilities.

@@ -147,7 +147,7 @@ pub struct Usage {
 
 /// Outcome of a turn that has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Outcome {
+pub enum TurnOutcome {
     Completed,
     Cancelled,
     /// The turn failed, with this error message.
@@ -181,11 +181,11 @@ pub enum Report {
     /// The agent works on this turn under a restriction, which becomes the warning of the receipt.
     Warned(TurnId, String),
     /// The turn has ended with this outcome.
-    Ended(TurnId, Outcome),
+    Ended(TurnId, TurnOutcome),
     /// The agent has started a turn without a prompt. Ignored while a turn is running.
     SelfStarted,
     /// A turn that the agent started without a prompt has ended.
-    SelfEnded(Outcome),
+    SelfEnded(TurnOutcome),
     /// A resumed conversation contains this earlier message of the user.
     EarlierPrompt(String),
     /// An item was created, changed or completed.

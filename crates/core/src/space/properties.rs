@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::command::{ConversationCommand, MessageSelector, TargetCommand};
 use super::event::SpaceEvent;
-use super::harness::{Call, Outcome, PauseReport, Report};
+use super::harness::{Call, PauseReport, Report, TurnOutcome};
 use super::item::{Body, Item, Level, Progress, ToolCall, ToolKind, ToolResultPart, ToolStatus};
 use super::machine::{Signal, SpaceEffect, SpaceInput};
 use super::question::{Answer, Closing};
@@ -46,8 +46,11 @@ fn body() -> impl Strategy<Value = Body> {
 }
 
 fn report() -> impl Strategy<Value = Report> {
-    let outcome =
-        prop_oneof![Just(Outcome::Completed), Just(Outcome::Cancelled), Just(Outcome::Failed("no".to_owned()))];
+    let outcome = prop_oneof![
+        Just(TurnOutcome::Completed),
+        Just(TurnOutcome::Cancelled),
+        Just(TurnOutcome::Failed("no".to_owned()))
+    ];
     let pause = proptest::option::of(Just(PauseReport { timeout: None, reason: None }));
     prop_oneof![
         1 => Just(Report::Ready(capable())),
@@ -57,7 +60,7 @@ fn report() -> impl Strategy<Value = Report> {
         1 => Just(Report::EarlierPrompt("before".to_owned())),
         1 => Just(Report::ResumeId(Some("their-own-name".to_owned()))),
         1 => Just(Report::SelfStarted),
-        1 => Just(Report::SelfEnded(Outcome::Completed)),
+        1 => Just(Report::SelfEnded(TurnOutcome::Completed)),
         6 => (key(), body(), any::<bool>()).prop_map(|(key, body, done)| Report::Item { key, body, done }),
         6 => key().prop_map(|key| Report::Grew { key, text: "more".to_owned(), tokens: None }),
         1 => key().prop_map(Report::Retracted),

@@ -11,7 +11,7 @@ use super::envelope;
 use super::event::{
     Acknowledgement, Activity, AgentStatus, ParticipantRole, Pause, SpaceEvent, StreamFrame, TargetScope, TurnStats,
 };
-use super::harness::{Capabilities, Outcome, Tool, Usage};
+use super::harness::{Capabilities, Tool, TurnOutcome, Usage};
 use super::item::{Body, Item, Progress};
 use super::items::Items;
 use super::name::{ItemId, ParticipantId, StreamId, TurnId};
@@ -64,7 +64,7 @@ pub struct Turn {
     /// Start time of the turn.
     pub at: SystemTime,
     /// Outcome and end time; `None` while the turn is running.
-    pub end: Option<(Outcome, SystemTime)>,
+    pub end: Option<(TurnOutcome, SystemTime)>,
     /// Statistics; `None` while the turn is running.
     #[serde(rename = "tally")]
     pub stats: Option<TurnStats>,
@@ -285,7 +285,7 @@ impl State {
         self.turns.insert(turn.clone(), Turn { by: by.clone(), prompt: prompt.clone(), at, end: None, stats: None });
     }
 
-    fn end_turn(&mut self, id: &TurnId, outcome: &Outcome, tally: &TurnStats, at: SystemTime) {
+    fn end_turn(&mut self, id: &TurnId, outcome: &TurnOutcome, tally: &TurnStats, at: SystemTime) {
         let Some(turn) = self.turns.get_mut(id) else { return };
         if turn.end.is_some() {
             return;
@@ -375,8 +375,12 @@ impl State {
                 return Err(format!("item {} grows after its turn ended", item.id));
             }
         }
-        if self.frames.len() > MAX_STREAM_FRAMES || self.turns.len() != self.turn_order.len() {
-            return Err("too many stream frames are stored, or the order of turns does not match the turns".to_owned());
+        let (frames, turns, ordered) = (self.frames.len(), self.turns.len(), self.turn_order.len());
+        if frames > MAX_STREAM_FRAMES {
+            return Err(format!("{frames} stream frames are stored; the maximum is {MAX_STREAM_FRAMES}"));
+        }
+        if turns != ordered {
+            return Err(format!("{turns} turns are stored, but `turn_order` lists {ordered}"));
         }
         let counted: usize = self.items.iter().map(|item| envelope::listed_count(item)).sum();
         if self.items.dropped() == 0 && counted as u64 != self.envelopes {

@@ -8,13 +8,13 @@ use std::time::{Duration, Instant, SystemTime};
 use super::command::{CommandAccepted, ConversationCommand, MessageSelector, Setting, SpaceRefusal};
 use super::envelope;
 use super::event::{Activity, SpaceEvent, TurnStats};
-use super::harness::{AckedOrder, AgentOption, Call, Capabilities, Order, Outcome, PauseReport, Report};
+use super::harness::{AckedOrder, AgentOption, Call, Capabilities, Order, PauseReport, Report, TurnOutcome};
 use super::item::{Body, Progress, ToolCall, ToolKind, ToolStatus};
 use super::machine::{Now, RestoredSpace, Space, SpaceEffect, SpaceInput, Ticket};
 use super::question::{Answer, Choice, OptionMeaning, Question, QuestionKind};
 use super::{ItemId, ParticipantId, TurnId};
 use crate::receipt::{Failure, Stage};
-use crate::request::{Content, Request, RequestId};
+use crate::request::{CommandContent, FingerprintedId, RequestId};
 use crate::slash::{self, PaneName, Slash, UiCommand, Visibility};
 use acks::answered;
 
@@ -108,7 +108,7 @@ impl Bench {
         self.ticket += 1;
         let ticket = Ticket(self.ticket);
         let words = format!("{command:?}");
-        let request = |id| Request::new(RequestId::new(id).unwrap(), "human", &Content::Line(&words));
+        let request = |id| FingerprintedId::new(RequestId::new(id).unwrap(), "human", &CommandContent::Line(&words));
         let request = request_id.map(request);
         let effects = self.handle(SpaceInput::Command { ticket, by: me(), request, command });
         let answer = effects.iter().find_map(|effect| match effect {
@@ -175,7 +175,7 @@ fn a_message_becomes_a_turn_and_its_receipt_follows_it() {
     bench.report(Report::Grew { key: "a".into(), text: "you".into(), tokens: None });
     let body = Body::Text { text: "hi you".into(), attachments: vec![] };
     bench.report(Report::Item { key: "a".into(), body, done: true });
-    bench.report(Report::Ended(turn.clone(), Outcome::Completed));
+    bench.report(Report::Ended(turn.clone(), TurnOutcome::Completed));
     assert_eq!((bench.stage("r1"), bench.activity()), (Stage::Finished, Activity::Idle));
     assert_eq!(bench.kinds(), ["system/presence", "chat", "chat"]);
     let last = bench.space.state().items.iter().next_back().unwrap();
@@ -188,7 +188,7 @@ fn a_warning_about_a_turn_stays_on_its_receipt() {
     let turn = bench.say("r1", "hello").receipt.turn.unwrap();
     bench.report(Report::Warned(turn.clone(), "a message is missing".to_owned()));
     bench.report(Report::Started(turn.clone()));
-    bench.report(Report::Ended(turn.clone(), Outcome::Completed));
+    bench.report(Report::Ended(turn.clone(), TurnOutcome::Completed));
     bench.report(Report::Warned(turn, "too late".to_owned()));
     let receipt = bench.say("r1", "hello").receipt;
     assert_eq!((receipt.stage, receipt.warning.as_deref()), (Stage::Finished, Some("a message is missing")));
@@ -217,7 +217,7 @@ fn a_prompt_waits_until_the_agent_is_ready_and_then_until_it_is_idle() {
     assert!(matches!(&told_first[..], [Order::Prompt { text, .. }] if text == "one"));
     bench.say("r2", "two");
     let Activity::Working(turn) = bench.activity() else { panic!("it works") };
-    let told_second = orders(&bench.report(Report::Ended(turn, Outcome::Completed)));
+    let told_second = orders(&bench.report(Report::Ended(turn, TurnOutcome::Completed)));
     assert!(matches!(&told_second[..], [Order::Prompt { text, .. }] if text == "two"));
 }
 
@@ -286,7 +286,7 @@ fn an_interrupt_closes_the_open_question_and_the_turn_ends_as_cancelled() {
     let question = bench.question();
     let (effects, _) = bench.command(None, ConversationCommand::Interrupt(None));
     assert_eq!(orders(&effects), [Order::Interrupt]);
-    bench.report(Report::Ended(turn, Outcome::Cancelled));
+    bench.report(Report::Ended(turn, TurnOutcome::Cancelled));
     assert_eq!(bench.space.state().questions().count(), 0);
     assert_eq!((bench.stage("r1"), bench.activity()), (Stage::Failed(Failure::cancelled()), Activity::Idle));
     assert!(bench.kinds().contains(&"system/interrupted".to_owned()));
@@ -300,11 +300,11 @@ fn reports_after_the_end_of_their_turn_change_nothing() {
     let mut bench = Bench::ready();
     let turn = bench.say("r1", "go").receipt.turn.unwrap();
     bench.report(Report::Grew { key: "a".into(), text: "half".into(), tokens: None });
-    bench.report(Report::Ended(turn.clone(), Outcome::Cancelled));
+    bench.report(Report::Ended(turn.clone(), TurnOutcome::Cancelled));
     let before = bench.kinds();
     assert_eq!(before.last().unwrap(), "chat", "the cut item is marked itself");
     bench.report(Report::Grew { key: "a".into(), text: " late".into(), tokens: None });
-    bench.report(Report::Ended(turn, Outcome::Completed));
+    bench.report(Report::Ended(turn, TurnOutcome::Completed));
     assert_eq!(bench.kinds(), before);
     assert!(bench.space.state().items.growing().next().is_none());
 }
@@ -410,7 +410,7 @@ fn the_help_begins_with_its_title_and_names_the_agents_commands() {
 #[test]
 fn the_end_of_an_unknown_turn_is_ignored() {
     let mut bench = Bench::ready();
-    let effects = bench.report(Report::Ended(TurnId::from("turn-77"), Outcome::Completed));
+    let effects = bench.report(Report::Ended(TurnId::from("turn-77"), TurnOutcome::Completed));
     assert!(!effects.iter().any(|effect| matches!(effect, SpaceEffect::Publish(SpaceEvent::TurnEnded(..)))));
 }
 
@@ -435,9 +435,9 @@ fn a_turn_that_ends_tells_how_long_it_took_which_tools_it_used_and_with_which_mo
         bench.report(Report::Item { key: key.into(), body, done: true });
     }
     bench.elapsed += Duration::from_secs(5);
-    let effects = bench.report(Report::Ended(turn.clone(), Outcome::Completed));
+    let effects = bench.report(Report::Ended(turn.clone(), TurnOutcome::Completed));
     let tally = TurnStats { duration: Duration::from_secs(5), tool_calls: 2, model: Some("big".into()) };
-    let ended = SpaceEffect::Publish(SpaceEvent::TurnEnded(turn.clone(), Outcome::Completed, tally.clone()));
+    let ended = SpaceEffect::Publish(SpaceEvent::TurnEnded(turn.clone(), TurnOutcome::Completed, tally.clone()));
     assert!(effects.contains(&ended), "{effects:?}");
     let (last, known) = bench.space.state().last_turn(&agent()).unwrap();
     assert_eq!((last, known.stats.as_ref()), (&turn, Some(&tally)));
@@ -461,7 +461,7 @@ fn a_retried_call_is_answered_as_the_first_was() {
 fn an_expired_request_id_is_refused() {
     let mut bench = Bench::ready();
     let turn = bench.say("r1", "hello").receipt.turn.unwrap();
-    bench.report(Report::Ended(turn, Outcome::Completed));
+    bench.report(Report::Ended(turn, TurnOutcome::Completed));
     bench.elapsed = Duration::from_secs(700);
     let say = ConversationCommand::Say {
         text: "hello".into(),
@@ -482,9 +482,9 @@ fn a_message_to_two_agents_fails_if_either_fails() {
     bench.say("r1", "both of you");
     let Activity::Working(first) = bench.activity() else { panic!("it works") };
     let Some(Activity::Working(second)) = bench.space.state().activity(&other).cloned() else { panic!("it works") };
-    bench.report(Report::Ended(first, Outcome::Failed("no".into())));
+    bench.report(Report::Ended(first, TurnOutcome::Failed("no".into())));
     assert_eq!(bench.stage("r1"), Stage::Accepted);
-    bench.handle(SpaceInput::Report(other, Report::Ended(second, Outcome::Completed)));
+    bench.handle(SpaceInput::Report(other, Report::Ended(second, TurnOutcome::Completed)));
     assert_eq!(bench.stage("r1"), Stage::Failed("no".into()));
 }
 
@@ -495,7 +495,7 @@ fn items_outside_a_turn_end_with_their_agent() {
     bench.report(Report::Item { key: "t".into(), body, done: false });
     bench.report(Report::Asked { key: "q".into(), question: permission() });
     let turn = bench.say("r1", "go").receipt.turn.unwrap();
-    bench.report(Report::Ended(turn, Outcome::Completed));
+    bench.report(Report::Ended(turn, TurnOutcome::Completed));
     assert_eq!(bench.space.state().questions().count(), 1, "it belongs to no turn");
     bench.report(Report::Gone(None));
     assert!(bench.space.state().items.growing().next().is_none());

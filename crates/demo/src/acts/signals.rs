@@ -9,10 +9,10 @@ use wh_core::space::item::{Attachment, ToolKind, ToolResultPart, ToolStatus};
 use crate::stage::{ActivePause, DemoStream, DemoTask, TrickResult, TrickStop};
 use crate::tools::card;
 
-/// Number of frames that the stream trick sends.
+/// Number of frames that the trick `stream` sends.
 const STREAM_TRICK_FRAMES: usize = 12;
 
-/// Duration of the pause trick, in multiples of the time per word.
+/// Duration of the pause in the trick `pause` without `/resume`, in multiples of the time per word.
 const PAUSE_WORDS: u32 = 250;
 
 impl DemoTask {

@@ -26,7 +26,7 @@ async fn while_paused_it_reports_nothing_until_it_is_resumed() {
     let (reports, result) = rig.call(Call::Resume).await;
     assert_eq!((reports, result), (vec![Report::Paused(None)], Ok("Resumed.".to_owned())));
     let all = rig.until(|report| matches!(report, Report::Ended(..))).await;
-    assert_eq!(*outcome(&all), Outcome::Completed);
+    assert_eq!(*outcome(&all), TurnOutcome::Completed);
     assert_eq!(rig.call(Call::Resume).await.1, Ok("The agent is not paused.".to_owned()));
 }
 
@@ -42,7 +42,7 @@ async fn a_pause_in_mid_sentence_ends_when_its_time_is_over() {
     // Too long to represent, so it only ends when resumed.
     rig.call(pause(Some(Duration::MAX))).await.1.unwrap();
     rig.call(Call::Resume).await.1.unwrap();
-    assert_eq!(*outcome(&rig.turn("hello", agreeable).await), Outcome::Completed);
+    assert_eq!(*outcome(&rig.turn("hello", agreeable).await), TurnOutcome::Completed);
 }
 
 #[tokio::test(start_paused = true)]
@@ -52,7 +52,7 @@ async fn a_paused_turn_can_be_interrupted() {
     rig.prompt("hello").await;
     rig.order(Order::Interrupt).await;
     let all = rig.until(|report| matches!(report, Report::Ended(..))).await;
-    assert_eq!(*outcome(&all), Outcome::Cancelled);
+    assert_eq!(*outcome(&all), TurnOutcome::Cancelled);
     assert!(!all.contains(&Report::Paused(None)), "a requested pause outlasts the turn");
 }
 
@@ -84,8 +84,8 @@ async fn it_forgets_and_compacts() {
     assert!(result.unwrap().ends_with("to 7 tokens."));
     assert!(matches!(reports[..], [Report::Usage(usage)] if usage.context_tokens == Some(7)));
     assert_eq!(rig.call(Call::Clear).await.1, Ok("Forgot all entries (1).".to_owned()));
-    assert!(!texts(&rig.turn("hello", agreeable).await).contains("I remember"));
-    assert!(texts(&rig.turn("hello", agreeable).await).contains("I remember 2 earlier entries."));
+    assert!(!texts(&rig.turn("hello", agreeable).await).contains("My context has"));
+    assert!(texts(&rig.turn("hello", agreeable).await).contains("My context has 2 earlier entries."));
 }
 
 #[tokio::test(start_paused = true)]
@@ -99,8 +99,8 @@ async fn a_restart_ends_the_turn_and_forgets_everything() {
     assert_eq!(ready(&reports).model.as_deref(), Some("swift"));
     assert!(reports.iter().any(|report| matches!(report, Report::StreamClosed(_))));
     let all = rig.until(|report| matches!(report, Report::Ended(..))).await;
-    assert_eq!(*outcome(&all), Outcome::Cancelled);
-    assert!(!texts(&rig.turn("hello", agreeable).await).contains("I remember"));
+    assert_eq!(*outcome(&all), TurnOutcome::Cancelled);
+    assert!(!texts(&rig.turn("hello", agreeable).await).contains("My context has"));
 }
 
 #[tokio::test(start_paused = true)]

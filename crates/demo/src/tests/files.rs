@@ -48,7 +48,7 @@ async fn nothing_is_written_while_the_question_is_open() {
     rig.prompt("/demo edit").await;
     rig.until(|report| matches!(report, Report::Asked { .. })).await;
     rig.order(Order::Interrupt).await;
-    rig.until(|report| matches!(report, Report::Ended(_, Outcome::Cancelled))).await;
+    rig.until(|report| matches!(report, Report::Ended(_, TurnOutcome::Cancelled))).await;
     assert_eq!(greeting(&place), before);
 }
 

@@ -39,9 +39,9 @@ async fn an_interrupt_ends_any_trick_anywhere_as_cancelled() {
             check(&all);
             // The last reports may already be on their way when the interrupt arrives.
             let late = after + 5 >= length;
-            assert!(*outcome(&all) == Outcome::Cancelled || late, "{name} after {after} of {length}");
+            assert!(*outcome(&all) == TurnOutcome::Cancelled || late, "{name} after {after} of {length}");
             let next = rig.turn("hello", agreeable).await;
-            assert_eq!(*outcome(&next), Outcome::Completed, "{name} after {after}: the next prompt works");
+            assert_eq!(*outcome(&next), TurnOutcome::Completed, "{name} after {after}: the next prompt works");
         }
     }
 }
@@ -63,7 +63,7 @@ async fn an_interrupt_withdraws_every_open_question() {
         }
         rig.order(Order::Interrupt).await;
         let rest = rig.until(|report| matches!(report, Report::Ended(..))).await;
-        assert_eq!(*outcome(&rest), Outcome::Cancelled);
+        assert_eq!(*outcome(&rest), TurnOutcome::Cancelled);
         for key in keys {
             assert!(rest.contains(&Report::Withdrew(key)), "{trick}");
         }
@@ -77,7 +77,7 @@ async fn an_interrupt_takes_no_time() {
     rig.until(|report| matches!(report, Report::Grew { .. })).await;
     let start = tokio::time::Instant::now();
     rig.order(Order::Interrupt).await;
-    rig.until(|report| matches!(report, Report::Ended(_, Outcome::Cancelled))).await;
+    rig.until(|report| matches!(report, Report::Ended(_, TurnOutcome::Cancelled))).await;
     assert_eq!(start.elapsed(), Duration::ZERO);
 }
 
@@ -85,7 +85,7 @@ async fn an_interrupt_takes_no_time() {
 async fn an_interrupt_with_nothing_to_do_does_nothing() {
     let mut rig = Rig::new(timeless());
     rig.order(Order::Interrupt).await;
-    assert_eq!(*outcome(&rig.turn("hello", agreeable).await), Outcome::Completed);
+    assert_eq!(*outcome(&rig.turn("hello", agreeable).await), TurnOutcome::Completed);
 }
 
 #[tokio::test(start_paused = true)]
@@ -94,7 +94,7 @@ async fn an_interrupted_pause_of_its_own_is_over() {
     rig.prompt("/demo pause").await;
     rig.until(|report| matches!(report, Report::Paused(Some(_)))).await;
     rig.order(Order::Interrupt).await;
-    let rest = rig.until(|report| matches!(report, Report::Ended(_, Outcome::Cancelled))).await;
+    let rest = rig.until(|report| matches!(report, Report::Ended(_, TurnOutcome::Cancelled))).await;
     assert!(rest.contains(&Report::Paused(None)));
 }
 
@@ -105,8 +105,8 @@ async fn an_early_prompt_is_refused_and_the_first_continues() {
     rig.until(|report| matches!(report, Report::Started(_))).await;
     let second = rig.prompt("hello").await;
     let all = rig.until(|report| matches!(report, Report::Ended(turn, _) if *turn == first)).await;
-    let refused = |report: &&Report| matches!(report, Report::Ended(turn, Outcome::Failed(_)) if *turn == second);
+    let refused = |report: &&Report| matches!(report, Report::Ended(turn, TurnOutcome::Failed(_)) if *turn == second);
     assert_eq!(all.iter().filter(refused).count(), 1);
     assert!(all.contains(&Report::Acknowledged(ItemId::from("m-2"), false)));
-    assert_eq!(*outcome(&all), Outcome::Completed);
+    assert_eq!(*outcome(&all), TurnOutcome::Completed);
 }

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use wh_agents::interface::{Harness, Start};
-use wh_core::space::harness::{Call, Capabilities, HarnessKey, Order, Outcome, Report};
+use wh_core::space::harness::{Call, Capabilities, HarnessKey, Order, Report, TurnOutcome};
 use wh_core::space::item::{Body, ToolCall, ToolResultPart};
 use wh_core::space::question::{Answer, Question};
 use wh_core::space::{ItemId, TurnId};
@@ -135,7 +135,7 @@ impl Rig {
     }
 }
 
-fn outcome(all: &[Report]) -> &Outcome {
+fn outcome(all: &[Report]) -> &TurnOutcome {
     match all.last() {
         Some(Report::Ended(_, outcome)) => outcome,
         other => panic!("the last is {other:?}"),
@@ -205,7 +205,7 @@ fn check(all: &[Report]) {
             _ => {}
         }
     }
-    if *outcome != Outcome::Cancelled {
+    if *outcome != TurnOutcome::Cancelled {
         assert!(started);
         assert!(growing.is_empty(), "{growing:?} are never done");
     }

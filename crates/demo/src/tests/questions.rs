@@ -110,5 +110,5 @@ async fn only_the_first_answer_counts_and_late_ones_are_ignored() {
     let said = texts(&rig.until(|report| matches!(report, Report::Ended(..))).await);
     assert!(said.contains("**Red lead**") && !said.contains("Deep blue"), "{said}");
     rig.order(Order::Answer { question: keys[2].clone(), answer: words("late") }).await;
-    assert_eq!(*outcome(&rig.turn("hello", agreeable).await), Outcome::Completed);
+    assert_eq!(*outcome(&rig.turn("hello", agreeable).await), TurnOutcome::Completed);
 }

@@ -14,7 +14,7 @@ async fn every_trick_ends_once_and_finishes_what_it_began() {
         for (_, name, _) in TRICKS {
             let mut rig = Rig::new(DemoOptions { pace, ..timeless() });
             let all = rig.turn(&format!("/demo {name}"), agreeable).await;
-            let failed = matches!(outcome(&all), Outcome::Failed(_));
+            let failed = matches!(outcome(&all), TurnOutcome::Failed(_));
             assert_eq!(failed, name == "fail", "{name}: {:?}", outcome(&all));
             assert!(!texts(&all).is_empty(), "{name} says nothing");
         }
@@ -47,7 +47,7 @@ async fn odd_prompts_are_answered_too() {
     for text in ["", "   ", "/", "/unknown", "two\nlines", "`code` and **more**", "日本語で", long.as_str()] {
         let mut rig = Rig::new(timeless());
         let all = rig.turn(text, agreeable).await;
-        assert_eq!(*outcome(&all), Outcome::Completed);
+        assert_eq!(*outcome(&all), TurnOutcome::Completed);
         assert!(texts(&all).len() < 5000);
     }
     let all = Rig::new(timeless()).turn("two\nlines", agreeable).await;

@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use tracing::{Instrument, info_span, warn};
-use wh_client::{Caller, Controller as Port, Daemon, DaemonFuture, SessionHandle};
+use wh_client::{Caller, Controller as Port, DaemonFuture, SessionHandle, SessionManager};
 use wh_core::caller::CallerRefusal;
 use wh_core::gate::{Admitted, AgeLimits, Gate, GateRefusal, Principal, Target, TextLimits};
 use wh_core::reason::Reason;
-use wh_core::request::{Request, RequestId};
+use wh_core::request::{FingerprintedId, RequestId};
 use wh_core::time::iso;
 use wh_wire::socket::{
     AuditAction, AuditRecord, CONTROL_VERSION, Capabilities, ControlAck, ControlAction, ControlCapabilities,
@@ -34,7 +34,7 @@ const EXECUTION_TIMEOUT: Duration = Duration::from_millis(1500);
 /// Components that a [`Controller`] is created from.
 pub struct ControllerParts {
     /// Daemon whose sessions receive the messages.
-    pub daemon: Arc<dyn Daemon>,
+    pub daemon: Arc<dyn SessionManager>,
     /// Store of earlier messages and their receipts.
     pub store: Store,
     /// Teams and tokens that authenticate and authorise senders.
@@ -53,7 +53,7 @@ pub struct ControllerParts {
 pub struct Controller(Arc<ControllerState>);
 
 struct ControllerState {
-    daemon: Arc<dyn Daemon>,
+    daemon: Arc<dyn SessionManager>,
     store: Store,
     teams: Mutex<Teams>,
     audit: Audit,
@@ -249,7 +249,7 @@ impl ControllerState {
         let Ok(id) = RequestId::new(key.request_id.as_str()) else {
             return ControlOutcome::refused(Reason::InvalidField, "request_id is not valid");
         };
-        let command = Request { id, fingerprint: admitted.fingerprint.clone() };
+        let command = FingerprintedId { id, fingerprint: admitted.fingerprint.clone() };
         let Some(session) = session.filter(|session| session.ended().is_none()) else {
             // A retry still gets the stored result after the session has ended.
             return match self.stored_outcome(key, &command).await {
@@ -279,7 +279,7 @@ impl ControllerState {
     }
 
     /// Returns the outcome from the store if the message was received by an earlier attempt.
-    async fn stored_outcome(&self, key: &ControlKey, command: &Request) -> Option<ControlOutcome> {
+    async fn stored_outcome(&self, key: &ControlKey, command: &FingerprintedId) -> Option<ControlOutcome> {
         let ledger = SessionLedger::new(self.store.clone(), &key.team, &key.session_id, &key.agent_id);
         match ledger.find(command).await {
             Ok(known) => Some(match known? {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use wh_client::{Conversation, SessionHandle, Surface, SurfaceError};
 use wh_core::input::{Gesture, KeyCode, KeyPress, Modifiers};
 use wh_core::reason::Reason;
-use wh_core::request::Request;
+use wh_core::request::FingerprintedId;
 use wh_core::session::AnswerAt;
 use wh_core::space::command::ConversationCommand;
 use wh_core::space::question::Answer;
@@ -43,7 +43,7 @@ pub(super) async fn execute(
     session: &SessionHandle,
     action: ResolvedAction,
     by: &str,
-    request: Request,
+    request: FingerprintedId,
     timeout: Duration,
 ) -> ControlOutcome {
     match (&session.conversation, &session.surface) {
@@ -70,7 +70,7 @@ async fn send_to_agent(
     conversation: &Conversation,
     action: ResolvedAction,
     by: &str,
-    request: Request,
+    request: FingerprintedId,
 ) -> ControlOutcome {
     let agent = ParticipantId::from(session.agent().unwrap_or_default());
     let detail = action.delivered_detail(true);
@@ -95,7 +95,7 @@ async fn send_to_agent(
 }
 
 /// Types the text into the terminal, with the Enter key for each line break.
-async fn send_to_terminal(surface: &Surface, action: ResolvedAction, request: Request) -> ControlOutcome {
+async fn send_to_terminal(surface: &Surface, action: ResolvedAction, request: FingerprintedId) -> ControlOutcome {
     let detail = action.delivered_detail(false);
     let (gestures, interrupt) = match action {
         ResolvedAction::Answer(_) => {

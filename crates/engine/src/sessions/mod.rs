@@ -24,8 +24,8 @@ use tokio::task::JoinHandle;
 use tracing::{info, warn};
 use wh_agents::Catalog;
 use wh_client::{
-    CreateError, Daemon, DaemonFuture, EndCause, EndOutcome, Lineage, NewSession, SessionCreation, SessionHandle,
-    SessionState, Space, Surface, UiPort, Workload,
+    CreateError, DaemonFuture, EndCause, EndOutcome, Lineage, NewSession, SessionCreation, SessionHandle,
+    SessionManager, SessionState, Space, Surface, UiPort, Workload,
 };
 use wh_core::receipt::Receipt;
 use wh_core::request::RequestId;
@@ -404,7 +404,7 @@ fn team(wanted: &NewSession) -> &str {
     wanted.team.as_deref().unwrap_or(DEFAULT_TEAM)
 }
 
-impl Daemon for Sessions {
+impl SessionManager for Sessions {
     fn sessions(&self) -> Vec<Arc<SessionHandle>> {
         self.entries().into_iter().map(|entry| Arc::clone(&entry.session)).collect()
     }

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use futures_util::StreamExt;
 use serde_json::Value;
 use tracing::{info, warn};
-use wh_client::{CreateError, Daemon, EndCause};
+use wh_client::{CreateError, EndCause, SessionManager};
 use wh_core::space::item::{Body, Item, Level, Progress};
 use wh_core::space::machine::{QueuedMessage, RestoredSpace};
 use wh_core::space::{ParticipantId, stored_item};
@@ -59,7 +59,7 @@ type Parents = HashSet<String>;
 
 impl Sessions {
     /// Reads the stored sessions. Must be called once, before clients are served. After the call, every stored session
-    /// is either listed or [being restored](wh_client::Daemon::is_restoring).
+    /// is either listed or [being restored](wh_client::SessionManager::is_restoring).
     pub async fn begin_restore(self: &Arc<Self>) -> Result<PendingRestore, StoreError> {
         let mut pending = PendingRestore { living: Vec::new(), past: 0, parents: Parents::new() };
         let Some(store) = self.services.store.clone() else { return Ok(pending) };

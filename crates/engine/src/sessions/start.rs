@@ -20,7 +20,7 @@ use wh_pipe::{Survivors, reaper};
 use super::{LiveBackend, ManagedSession, SessionServices, UiSpec};
 use crate::ledger::SessionLedger;
 use crate::space::RunningSpace;
-use crate::terminal::{self, OnDemandSpec, TerminalSpec, UiTerminalSpec};
+use crate::terminal::{self, OnDemandUiSpec, TerminalSpec, UiTerminalSpec};
 
 /// Time to wait for the remaining output of a program after all of its processes have ended.
 const OUTPUT_END_TIMEOUT: Duration = Duration::from_secs(2);
@@ -177,7 +177,7 @@ async fn open_screen(
             leave: leave.clone(),
         })
     });
-    let on_demand = OnDemandSpec { port, start, screen: services.screen, unused_after: services.unused_ui_after };
+    let on_demand = OnDemandUiSpec { port, start, screen: services.screen, unused_after: services.unused_ui_after };
     let hosted = terminal::host_on_demand(spec, on_demand).await.map_err(failed)?;
     Ok(hosted.surface)
 }

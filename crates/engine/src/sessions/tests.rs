@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use tokio::io::AsyncWriteExt;
 use wh_agents::Catalog;
 use wh_agents::interface::Agent;
-use wh_client::{CreateError, Daemon, EndCause, EndOutcome, NewSession, SessionHandle, Workload};
+use wh_client::{CreateError, EndCause, EndOutcome, NewSession, SessionHandle, SessionManager, Workload};
 use wh_core::receipt::Stage;
 use wh_core::space::ParticipantId;
 use wh_core::space::command::{CommandAccepted, ConversationCommand};

@@ -12,9 +12,9 @@ use futures_util::stream::FuturesUnordered;
 use tokio::sync::oneshot;
 use wh_client::ReplyStage;
 use wh_core::receipt::{Receipt, Stage};
-use wh_core::request::{Content, Request, RequestId};
+use wh_core::request::{CommandContent, FingerprintedId, RequestId};
 use wh_core::space::command::{CommandAccepted, ConversationCommand, SpaceRefusal};
-use wh_core::space::harness::{Order, Outcome, Report};
+use wh_core::space::harness::{Order, Report, TurnOutcome};
 use wh_core::space::machine::{QueuedMessage, SpaceInput, Ticket};
 use wh_core::space::{ParticipantId, TurnId};
 
@@ -27,7 +27,7 @@ pub(super) type CommandReply = oneshot::Sender<Result<CommandAccepted, SpaceRefu
 /// Command of a client, before the state machine receives it.
 pub(super) struct IncomingCommand {
     pub by: ParticipantId,
-    pub request: Option<Request>,
+    pub request: Option<FingerprintedId>,
     pub command: ConversationCommand,
     pub until: ReplyStage,
     pub reply: CommandReply,
@@ -179,7 +179,7 @@ impl SpaceTask {
         let machine = &mut self.machine;
         let request = match &asked.request {
             Some(request) => request.clone(),
-            None => Request::new(machine.request_id(), "wh", &Content::text("")),
+            None => FingerprintedId::new(machine.request_id(), "wh", &CommandContent::text("")),
         };
         if machine.has_answer(&request.id, now()) {
             return self.execute(asked, None);
@@ -219,7 +219,11 @@ impl SpaceTask {
     }
 
     /// Returns the answer to a retry of a known command.
-    fn repeated_answer(&self, request: &Request, entry: &store::RequestEntry) -> Result<CommandAccepted, SpaceRefusal> {
+    fn repeated_answer(
+        &self,
+        request: &FingerprintedId,
+        entry: &store::RequestEntry,
+    ) -> Result<CommandAccepted, SpaceRefusal> {
         let id = &request.id;
         let stored = self.stored.as_ref().ok_or(SpaceRefusal::UsedBefore)?;
         let receipt = stored.ledger.repeated(request, entry).map_err(|_| SpaceRefusal::RequestIdReused)?;
@@ -278,7 +282,7 @@ impl SpaceTask {
             // crash.
             orders.pop_front();
             let why = format!("the message was not delivered, because the store cannot record the delivery: {error}");
-            self.handle_input(SpaceInput::Report(agent.clone(), Report::Ended(turn, Outcome::Failed(why))));
+            self.handle_input(SpaceInput::Report(agent.clone(), Report::Ended(turn, TurnOutcome::Failed(why))));
         }
         for order in orders {
             if let Err(reason) = self.deliver(&agent, order) {

@@ -212,7 +212,8 @@ impl AgentRoster {
         known.ok_or_else(|| SpaceRefusal::NoSuchConversation(agent.to_owned(), conversation.to_owned()))
     }
 
-    /// Starts an agent and adds it to the space. `present` is true if the space already has this agent.
+    /// Starts an agent and adds it to the space. If the space already has this agent (`present`),
+    /// restarts the agent with the given conversation; does nothing if no conversation is given.
     pub async fn invite(
         &self,
         messages: &mpsc::Sender<RosterMessage>,

@@ -5,11 +5,11 @@ mod linked;
 
 use std::time::Duration;
 
-use wh_agents::interface::{Harness, HarnessTask};
+use wh_agents::interface::{Harness, HarnessTaskChannels};
 use wh_client::Mirror;
 use wh_core::receipt::Stage;
 use wh_core::space::command::ConversationCommand;
-use wh_core::space::harness::{Capabilities, Order, Outcome, Report};
+use wh_core::space::harness::{Capabilities, Order, Report, TurnOutcome};
 use wh_core::space::item::Body;
 use wh_core::space::{ParticipantId, envelope};
 
@@ -19,7 +19,7 @@ fn me() -> ParticipantId {
     ParticipantId::from("human")
 }
 
-async fn with_agent() -> (RunningSpace, HarnessTask) {
+async fn with_agent() -> (RunningSpace, HarnessTaskChannels) {
     let running = RunningSpace::start("test", me());
     let (harness, inside) = Harness::new();
     running.enrol(ParticipantId::from("fake"), harness).await;
@@ -67,7 +67,7 @@ async fn a_mirror_sees_what_was_said_grow_and_end() {
     until(&mut mirror, |mirror| text(mirror) == "one two three").await;
     let body = Body::Text { text: "one two three".into(), attachments: vec![] };
     inside.reports.send(Report::Item { key: "k".into(), body, done: true }).await.unwrap();
-    inside.reports.send(Report::Ended(turn, Outcome::Completed)).await.unwrap();
+    inside.reports.send(Report::Ended(turn, TurnOutcome::Completed)).await.unwrap();
     until(&mut mirror, |mirror| {
         mirror.state().receipts.get(&done.receipt.request_id).is_some_and(|one| one.stage == Stage::Finished)
     })
@@ -110,7 +110,11 @@ async fn the_same_request_ten_times_at_once_is_one_message() {
             space
                 .command(
                     me(),
-                    Some(wh_core::request::Request::new(id, "me", &wh_core::request::Content::text("once"))),
+                    Some(wh_core::request::FingerprintedId::new(
+                        id,
+                        "me",
+                        &wh_core::request::CommandContent::text("once"),
+                    )),
                     say("once"),
                 )
                 .await

@@ -87,7 +87,7 @@ impl Database {
         last
     }
 
-    /// Returns the time until the next chores; `None` if there are none.
+    /// Returns the interval between two runs of the chores; `None` if no chore is needed.
     fn chore_interval(&self) -> Option<Duration> {
         match (self.has_orphans, self.counts.requests) {
             (true, _) => Some(CLEAR_INTERVAL),

@@ -44,8 +44,8 @@ pub struct SessionRecord {
     pub mode: Option<String>,
     /// True if clients may switch the agent to a mode without permission requests.
     pub may_skip_permissions: bool,
-    /// Environment variables of the session that contain no secrets; empty if the session has the environment of the
-    /// daemon.
+    /// Environment variables of the session whose names are in a fixed list; the list excludes
+    /// variables that may contain secrets. Empty if the session has the environment of the daemon.
     pub environment: BTreeMap<String, String>,
     /// Ids of the sessions that created this session: its creator first, then the creator's creator, and so on.
     pub creators: Vec<String>,

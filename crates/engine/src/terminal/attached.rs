@@ -2,19 +2,19 @@
 
 use bytes::Bytes;
 use tokio::sync::mpsc;
-use wh_client::{FromTerminal, ToTerminal};
+use wh_client::{ToTerminal, UserTerminalEvent};
 
 /// Action of the attached user: typing, another change such as a resize, or detaching.
 pub(super) enum UserAction {
     Typed(Bytes),
-    Changed(FromTerminal),
+    Changed(UserTerminalEvent),
     Detached,
 }
 
 /// Receiving half of the attached user's terminal.
 pub(super) struct AttachedTerminal {
     pub input: mpsc::Receiver<Bytes>,
-    pub changes: mpsc::Receiver<FromTerminal>,
+    pub changes: mpsc::Receiver<UserTerminalEvent>,
 }
 
 /// Waits for the next user action; typed input stays queued while `read` is false. Cancel safe.

@@ -72,7 +72,7 @@ pub struct UiTerminalEnd {
 pub type StartUi = Box<dyn Fn(UiTerminalEnd, UiPort) -> JoinHandle<()> + Send + Sync>;
 
 /// Settings of a UI that runs only while its screen is in use.
-pub struct OnDemandSpec {
+pub struct OnDemandUiSpec {
     /// Port through which the UI receives commands and reports facts.
     pub port: UiPort,
     pub start: StartUi,
@@ -142,10 +142,10 @@ pub async fn host(spec: UiTerminalSpec) -> io::Result<(HostedTerminal, UiTermina
     Ok((serve(spec, TerminalWithPeer { terminal, peer: TerminalPeer::Ui(Box::new(ui)) }), host))
 }
 
-/// Creates a terminal whose UI starts on the first use of its screen. After [`OnDemandSpec::unused_after`] without use,
-/// the UI is ended if it is [at rest](UiFacts::at_rest). [`UiTerminalSpec::screen`] is ignored. Must be called within a
-/// Tokio runtime.
-pub async fn host_on_demand(spec: UiTerminalSpec, on_demand: OnDemandSpec) -> io::Result<HostedTerminal> {
+/// Creates a terminal whose UI starts on the first use of its screen. After [`OnDemandUiSpec::unused_after`] without
+/// use, the UI is ended if it is [at rest](UiFacts::at_rest). [`UiTerminalSpec::screen`] is ignored. Must be called
+/// within a Tokio runtime.
+pub async fn host_on_demand(spec: UiTerminalSpec, on_demand: OnDemandUiSpec) -> io::Result<HostedTerminal> {
     let (sizes, _) = watch::channel(spec.size);
     // Placeholder with a closed peer. Each UI gets a new socket pair.
     let terminal = PtyMaster::from_socket(OwnedFd::from(StdUnixStream::pair()?.0))?;
@@ -269,7 +269,7 @@ impl Drop for RunningUi {
 
 /// Settings and screen use of a UI that runs on demand.
 struct OnDemandUi {
-    spec: OnDemandSpec,
+    spec: OnDemandUiSpec,
     /// Time of the last use of the screen.
     used: Instant,
     /// Time of the next check whether the UI is still needed.
@@ -360,7 +360,7 @@ impl TerminalPeer {
         matches!(self, Self::Ui(_))
     }
 
-    /// Returns false for an on-demand UI that is not running, otherwise true.
+    /// True for a program, and for a UI that is running.
     pub fn is_running(&self) -> bool {
         match self {
             Self::Program(_) => true,
@@ -469,8 +469,8 @@ impl TerminalPeer {
         }
     }
 
-    /// Ends the UI if its screen was not used for [`OnDemandSpec::unused_after`] and the UI is at rest. Returns true if
-    /// the UI was ended.
+    /// Ends the UI if its screen was not used for [`OnDemandUiSpec::unused_after`] and the UI is at rest. Returns true
+    /// if the UI was ended.
     pub fn end_if_unused(&mut self, now: Instant) -> bool {
         let Some((demand, running, _)) = self.demand() else { return false };
         if running.is_none() || demand.check_at.is_none_or(|at| now < at) {

@@ -26,7 +26,7 @@ use wh_pipe::supervisor::{self, NotStarted};
 use wh_screen::pty::{ProgramSpec, PtyProgram};
 
 use crate::ledger::SessionLedger;
-pub use hosted::{HostedTerminal, OnDemandSpec, StartUi, UiTerminalEnd, UiTerminalSpec, host, host_on_demand};
+pub use hosted::{HostedTerminal, OnDemandUiSpec, StartUi, UiTerminalEnd, UiTerminalSpec, host, host_on_demand};
 pub use recorder::RecordingSpec;
 
 /// Describes a program to run, and its terminal, screen and recording.

@@ -16,7 +16,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 use tracing::debug;
-use wh_client::{Attachment, FromTerminal, SurfaceRequest, WaitEnd};
+use wh_client::{Attachment, SurfaceRequest, UserTerminalEvent, WaitEnd};
 use wh_core::event::Event;
 use wh_core::session::{Effect, Input, InputAccepted, Refusal, Status, WaitOutcome};
 use wh_core::terminal::{Exit, SignalTarget, Size};
@@ -234,8 +234,8 @@ impl TerminalTask {
     async fn user_action(&mut self, user_action: UserAction) {
         match user_action {
             UserAction::Typed(bytes) => self.handle_input(Input::Keys(bytes.into())).await,
-            UserAction::Changed(FromTerminal::Resized(size)) => self.handle_input(Input::Window(size)).await,
-            UserAction::Changed(FromTerminal::Continue) => {
+            UserAction::Changed(UserTerminalEvent::Resized(size)) => self.handle_input(Input::Window(size)).await,
+            UserAction::Changed(UserTerminalEvent::Continue) => {
                 self.peer.give(SupervisorOrder::Signal(nix::libc::SIGCONT as u8));
             }
             UserAction::Detached => {

@@ -29,7 +29,7 @@ pub(super) struct UnsupervisedProgram {
     pid: Pid,
     /// Registration of the program, dropped once the program has been reaped, by `drop` or by the waiting thread.
     registration: Option<ChildRegistration>,
-    /// Guard of the program's kill switch, dropped together with the registration.
+    /// Counts the program in its kill switch. Dropped together with the registration.
     hold: Option<ProgramGuard>,
 }
 

@@ -10,7 +10,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 
 use super::{KILL_RETRY_INTERVAL, KILL_TIMEOUT, MIN_ROUND_DELAY, Reaper, TreeStatus};
 use crate::children;
-use crate::proc::{self, ProcessId, ProcessStat};
+use crate::proc::{self, ProcessIdentity, ProcessStat};
 
 /// Maximum number of scans while a tree is stopped with SIGSTOP. After the last scan the tree is killed, even if some
 /// of its processes still run.
@@ -23,7 +23,7 @@ const SUPERVISOR_GRACE: Duration = Duration::from_millis(500);
 struct ProcessSnapshot {
     processes: HashMap<i32, ProcessStat>,
     children: HashMap<i32, Vec<i32>>,
-    adopted: Vec<ProcessId>,
+    adopted: Vec<ProcessIdentity>,
 }
 
 impl ProcessSnapshot {
@@ -36,17 +36,17 @@ impl ProcessSnapshot {
         Ok(Self { processes, children, adopted })
     }
 
-    fn stat(&self, id: ProcessId) -> Option<ProcessStat> {
+    fn stat(&self, id: ProcessIdentity) -> Option<ProcessStat> {
         self.processes.get(&id.pid).copied().filter(|stat| stat.started == id.started)
     }
 
-    fn lives(&self, id: ProcessId) -> bool {
+    fn lives(&self, id: ProcessIdentity) -> bool {
         self.stat(id).is_some_and(|stat| !stat.is_dead())
     }
 
     /// Returns the living processes among `roots` and everything below them.
-    fn trees(&self, roots: impl IntoIterator<Item = ProcessId>) -> HashSet<ProcessId> {
-        let mut next: Vec<ProcessId> = roots.into_iter().filter(|root| self.lives(*root)).collect();
+    fn trees(&self, roots: impl IntoIterator<Item = ProcessIdentity>) -> HashSet<ProcessIdentity> {
+        let mut next: Vec<ProcessIdentity> = roots.into_iter().filter(|root| self.lives(*root)).collect();
         let mut found = HashSet::new();
         while let Some(id) = next.pop() {
             if !found.insert(id) {
@@ -54,7 +54,7 @@ impl ProcessSnapshot {
             }
             for pid in self.children.get(&id.pid).into_iter().flatten() {
                 if let Some(stat) = self.processes.get(pid).filter(|stat| !stat.is_dead()) {
-                    next.push(ProcessId { pid: *pid, started: stat.started });
+                    next.push(ProcessIdentity { pid: *pid, started: stat.started });
                 }
             }
         }
@@ -62,7 +62,7 @@ impl ProcessSnapshot {
     }
 
     /// Returns the living processes below `root`.
-    fn below(&self, root: ProcessId) -> HashSet<ProcessId> {
+    fn below(&self, root: ProcessIdentity) -> HashSet<ProcessIdentity> {
         let mut found = self.trees([root]);
         found.remove(&root);
         found
@@ -73,15 +73,15 @@ impl ProcessSnapshot {
 #[derive(Default)]
 struct Plan {
     /// Overdue supervisors. Everything below them is ended.
-    overdue: Vec<ProcessId>,
+    overdue: Vec<ProcessIdentity>,
     /// Supervisors that had exited before the first scan.
-    dead: HashSet<ProcessId>,
+    dead: HashSet<ProcessIdentity>,
     /// Processes without a supervisor. They and everything below them are ended.
-    strays: HashSet<ProcessId>,
+    strays: HashSet<ProcessIdentity>,
 }
 
 impl Plan {
-    fn targets(&self, view: &ProcessSnapshot) -> HashSet<ProcessId> {
+    fn targets(&self, view: &ProcessSnapshot) -> HashSet<ProcessIdentity> {
         let strays = self.strays.iter().chain(&view.adopted).copied();
         let mut targets = view.trees(strays);
         targets.extend(self.overdue.iter().flat_map(|root| view.below(*root)));
@@ -107,7 +107,7 @@ impl Reaper {
     }
 
     /// Continues stopped supervisors and determines which processes to end.
-    fn plan(&self, known: &[ProcessId], view: &ProcessSnapshot, now: Instant) -> Plan {
+    fn plan(&self, known: &[ProcessIdentity], view: &ProcessSnapshot, now: Instant) -> Plan {
         let mut plan = Plan::default();
         let mut state = self.state();
         for id in known {
@@ -139,12 +139,12 @@ impl Reaper {
         plan: &Plan,
         view: ProcessSnapshot,
         adopts: bool,
-    ) -> io::Result<(ProcessSnapshot, HashSet<ProcessId>)> {
+    ) -> io::Result<(ProcessSnapshot, HashSet<ProcessIdentity>)> {
         let mut view = view;
         let mut stopped = HashSet::new();
         let mut targets = plan.targets(&view);
         for scan in 0..MAX_STOPPING_SCANS {
-            let running: Vec<ProcessId> = targets.difference(&stopped).copied().collect();
+            let running: Vec<ProcessIdentity> = targets.difference(&stopped).copied().collect();
             if running.is_empty() && scan > 0 {
                 break;
             }
@@ -165,20 +165,21 @@ impl Reaper {
     /// Updates the status of each tree, and returns the time of the next round if one is due without a wakeup.
     fn update_status(
         &self,
-        known: &[ProcessId],
+        known: &[ProcessIdentity],
         plan: &Plan,
         view: &ProcessSnapshot,
-        ended: &HashSet<ProcessId>,
+        ended: &HashSet<ProcessIdentity>,
         now: Instant,
     ) -> Option<Instant> {
         let mut state = self.state();
         let (soon, retry) = (now + MIN_ROUND_DELAY, now + KILL_RETRY_INTERVAL);
         let mut next: Option<Instant> = None;
         let mut at = |time: Instant| next = Some(next.map_or(time, |next| next.min(time)));
-        let claimed: HashSet<ProcessId> = state.trees.values().flat_map(|tree| tree.members.iter().copied()).collect();
-        let below_overdue: HashSet<ProcessId> = plan.overdue.iter().flat_map(|root| view.below(*root)).collect();
+        let claimed: HashSet<ProcessIdentity> =
+            state.trees.values().flat_map(|tree| tree.members.iter().copied()).collect();
+        let below_overdue: HashSet<ProcessIdentity> = plan.overdue.iter().flat_map(|root| view.below(*root)).collect();
         // An orphan without a known tree may come from any active tree whose supervisor is gone.
-        let unclaimed: HashSet<ProcessId> =
+        let unclaimed: HashSet<ProcessIdentity> =
             ended.iter().filter(|id| !claimed.contains(id) && !below_overdue.contains(id)).copied().collect();
         let mut any_claims = false;
         for id in known {

@@ -9,18 +9,18 @@ use super::*;
 use crate::children::ChildRole;
 
 /// Starts a shell as a supervisor and returns it with the process whose pid it prints.
-fn supervised(reaper: &Reaper, script: &str) -> (ProcessId, ProcessId, watch::Receiver<TreeStatus>) {
+fn supervised(reaper: &Reaper, script: &str) -> (ProcessIdentity, ProcessIdentity, watch::Receiver<TreeStatus>) {
     let mut command = Command::new("sh");
     command.args(["-c", script]).stdout(Stdio::piped());
     let (mut child, registration) = children::spawn(&mut command, ChildRole::Supervisor { session: None }).unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let printed = ProcessId::of(line.trim().parse().unwrap()).unwrap();
+    let printed = ProcessIdentity::of(line.trim().parse().unwrap()).unwrap();
     let id = registration.id();
     (id, printed, reaper.add(registration, Some("s1".to_owned())))
 }
 
-fn lives(id: ProcessId) -> bool {
+fn lives(id: ProcessIdentity) -> bool {
     crate::proc::ProcessStat::of(id.pid).is_ok_and(|stat| stat.started == id.started && !stat.is_dead())
 }
 

@@ -13,7 +13,7 @@ use crate::picture::{Background, CellMetrics, Scale, lines, outlines};
 /// Cell metrics in document units, shown at half size so that every line has whole coordinates.
 const METRICS: CellMetrics = CellMetrics::new(Scale::Two);
 
-/// Maximum number of blanks within one text element. Text after a wider gap gets its own element.
+/// Maximum width of a gap within one text element. Text after a wider gap gets its own element.
 const MAX_GAP_COLUMNS: usize = 8;
 
 /// Returns the frame as an SVG document. Text is escaped and has no control characters. Only links to `http:`, `https:`

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wh_client::Conversation;
 use wh_core::event::{Event, Notice};
 use wh_core::space::event::{SpaceEvent, TurnStats};
-use wh_core::space::harness::Outcome;
+use wh_core::space::harness::TurnOutcome;
 use wh_core::space::item::{Item, Progress};
 use wh_core::space::{ParticipantId, TurnId};
 use wh_wire::control::{EventBody, TurnBody};
@@ -68,11 +68,11 @@ fn space_event_body(event: &SpaceEvent, me: &ParticipantId) -> EventBody {
 }
 
 /// Builds the body for the end of a turn.
-pub(super) fn turn_body(turn: &TurnId, outcome: &Outcome, tally: &TurnStats) -> TurnBody {
+pub(super) fn turn_body(turn: &TurnId, outcome: &TurnOutcome, tally: &TurnStats) -> TurnBody {
     let (outcome, reason) = match outcome {
-        Outcome::Completed => ("completed", None),
-        Outcome::Cancelled => ("cancelled", None),
-        Outcome::Failed(reason) => ("failed", Some(reason.clone())),
+        TurnOutcome::Completed => ("completed", None),
+        TurnOutcome::Cancelled => ("cancelled", None),
+        TurnOutcome::Failed(reason) => ("failed", Some(reason.clone())),
     };
     TurnBody {
         turn: turn.to_string(),

@@ -6,7 +6,7 @@ use axum::extract::State;
 use nix::sys::signal::Signal;
 use wh_core::caller::GuardedAction;
 use wh_core::input::{Gesture, KeyPress, Modifiers, Mouse, MouseAction, MouseButton};
-use wh_core::request::{Content, Request, RequestId};
+use wh_core::request::{CommandContent, FingerprintedId, RequestId};
 use wh_core::session::{AnswerAt, DeliveryState, InputAccepted, Refusal};
 use wh_core::terminal::{InvalidSize, SignalTarget, Size};
 use wh_wire::control::{MarkBody, MouseBody, ResizeBody, SendInputBody, SentBody, SignalBody};
@@ -69,8 +69,8 @@ async fn send_input(State(api): State<ApiState>, body: Body) -> Result<Json<Sent
     // In an agent session, the input is key presses for the UI of wh. A control message with the same text goes to the
     // agent instead, so the two requests must have different fingerprints.
     let content = match &api.conversation {
-        Some(_) => Content::Keys(&gestures),
-        None => Content::typed(&gestures),
+        Some(_) => CommandContent::Keys(&gestures),
+        None => CommandContent::typed(&gestures),
     };
     let request = request(&request_id, &content);
     let done = api.surface.type_in(gestures, request, AnswerAt::Offered).await?;
@@ -83,7 +83,7 @@ async fn resize(State(api): State<ApiState>, body: Body) -> Result<Json<SentBody
     let size = Size::new(body.width, body.height).ok_or_else(|| {
         Fault::Refused("Invalid size", InvalidSize(format!("{}x{}", body.width, body.height)).to_string())
     })?;
-    let done = api.surface.resize(size, request(&request_id, &Content::Resize(size))).await?;
+    let done = api.surface.resize(size, request(&request_id, &CommandContent::Resize(size))).await?;
     sent(done, request_id, None)
 }
 
@@ -96,7 +96,7 @@ async fn signal(State(api): State<ApiState>, body: Body) -> Result<Json<SentBody
         Some("foreground") => SignalTarget::Foreground,
         Some(_) => return Err(Fault::Refused("Invalid target", "target must be program or foreground".to_owned())),
     };
-    let request = request(&request_id, &Content::Signal(signal as u8, target));
+    let request = request(&request_id, &CommandContent::Signal(signal as u8, target));
     let done = api.surface.signal(signal as u8, target, request).await?;
     sent(done, request_id, None)
 }
@@ -107,7 +107,7 @@ async fn mark(State(api): State<ApiState>, body: Body) -> Result<Json<SentBody>,
     if body.label.chars().count() > MAX_LABEL_CHARS {
         return Err(Fault::Refused("Invalid label", format!("label is too long (limit {MAX_LABEL_CHARS} characters)")));
     }
-    let request = request(&request_id, &Content::Mark(&body.label));
+    let request = request(&request_id, &CommandContent::Mark(&body.label));
     let done = api.surface.mark(body.label, request).await?;
     sent(done, request_id, None)
 }
@@ -122,8 +122,8 @@ fn sent(done: InputAccepted, request_id: Option<RequestId>, injected: Option<Str
     Ok(Json(SentBody { ok: true, injected, delivered, request_id, duplicate }))
 }
 
-fn request(id: &Option<RequestId>, content: &Content<'_>) -> Option<Request> {
-    id.clone().map(|id| Request::new(id, SENDER, content))
+fn request(id: &Option<RequestId>, content: &CommandContent<'_>) -> Option<FingerprintedId> {
+    id.clone().map(|id| FingerprintedId::new(id, SENDER, content))
 }
 
 pub(super) fn request_id(text: Option<&str>) -> Result<Option<RequestId>, Fault> {

@@ -15,7 +15,7 @@ use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use wh_client::{Controller, CreateError, Daemon, EndOutcome, SessionCreation, SessionHandle, Survivors};
+use wh_client::{Controller, CreateError, EndOutcome, SessionCreation, SessionHandle, SessionManager, Survivors};
 use wh_wire::control::{LastScreenBody, NewSessionRequest, RenameRequest, SessionSummary, SessionsBody};
 
 use super::access::{Access, guarded};
@@ -37,7 +37,7 @@ pub(super) const SESSION_PATH: &str = "/sessions/{session}";
 /// State of the handlers for a daemon's own routes.
 #[derive(Clone)]
 pub(super) struct DaemonApiState {
-    daemon: Arc<dyn Daemon>,
+    daemon: Arc<dyn SessionManager>,
     controller: Arc<dyn Controller>,
     access: Arc<Access>,
     pub(super) started: Instant,
@@ -48,7 +48,7 @@ pub(super) struct DaemonApiState {
 
 /// Returns the router of a daemon.
 pub fn daemon_router(
-    daemon: Arc<dyn Daemon>,
+    daemon: Arc<dyn SessionManager>,
     controller: Arc<dyn Controller>,
     access: Access,
     closing: Closing,

@@ -20,7 +20,7 @@ use nix::libc;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 use tracing::{Instrument, debug, info_span, warn};
-use wh_client::{ConnectionOpener, Controller, Daemon, SessionHandle};
+use wh_client::{ConnectionOpener, Controller, SessionHandle, SessionManager};
 use wh_wire::socket::{ErrorCode, Response, UNKNOWN_REQUEST};
 
 use crate::admission::Admission;
@@ -41,7 +41,7 @@ const SOCKET_ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 /// State of the socket server, shared by all connections.
 #[derive(Clone)]
 pub(crate) struct SocketState {
-    daemon: Arc<dyn Daemon>,
+    daemon: Arc<dyn SessionManager>,
     controller: Arc<dyn Controller>,
     started: Instant,
     closing: Closing,
@@ -110,7 +110,7 @@ pub fn bind(path: &Path) -> io::Result<UnixListener> {
 /// Serves connections until `closing` is true.
 pub async fn serve(
     listener: UnixListener,
-    daemon: Arc<dyn Daemon>,
+    daemon: Arc<dyn SessionManager>,
     controller: Arc<dyn Controller>,
     mut closing: Closing,
 ) {

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::{Model, process};
 
-/// Environment of a test inside the lab.
+/// Environment of a test inside the lab: a network namespace in which real agents can reach only the scripted model.
 pub struct Lab {
     /// Temporary home directory.
     pub home: PathBuf,

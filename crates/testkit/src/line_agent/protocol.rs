@@ -12,7 +12,7 @@ use wh_agents::driver::{
 use wh_agents::interface::{ALLOW_SKIPPING, Reports, Resume, Start, StartError};
 use wh_core::slash::call_name;
 use wh_core::space::TurnId;
-use wh_core::space::harness::{AgentOption, Call, Capabilities, Outcome, Report};
+use wh_core::space::harness::{AgentOption, Call, Capabilities, Report, TurnOutcome};
 use wh_core::space::item::{Body, ToolCall, ToolKind, ToolStatus};
 use wh_core::space::question::{Answer, Choice, OptionMeaning, Question, QuestionKind};
 use wh_pipe::link::{Codec, DecodedLine, EncodedFrame, FrameRole, Link};
@@ -309,11 +309,11 @@ fn set(what: &str, value: &str) -> Value {
     json!({ "op": "set", "what": what, "value": value })
 }
 
-fn outcome(how: String) -> Outcome {
+fn outcome(how: String) -> TurnOutcome {
     match how.as_str() {
-        "done" => Outcome::Completed,
-        "stopped" => Outcome::Cancelled,
-        _ => Outcome::Failed(how),
+        "done" => TurnOutcome::Completed,
+        "stopped" => TurnOutcome::Cancelled,
+        _ => TurnOutcome::Failed(how),
     }
 }
 
@@ -333,8 +333,8 @@ impl Connect for LineProtocol {
 
 impl Protocol for LineProtocol {
     type Codec = LineCodec;
-    type Refusal = String;
-    type Ask = LineAsk;
+    type ErrorReply = String;
+    type PendingQuestion = LineAsk;
     type Tag = u64;
 
     fn title(&self) -> &str {

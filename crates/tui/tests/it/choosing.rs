@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime};
 
 use tokio::sync::{Semaphore, mpsc};
 use wh_agents::interface::{
-    Agent, AgentFacts, BoxFuture, Harness, HarnessTask, Installation, LoginState, ManageError, QueryContext, Readiness,
-    Resume, SavedConversation, Start, StartError,
+    Agent, AgentFacts, BoxFuture, Harness, HarnessTaskChannels, Installation, LoginState, ManageError, QueryContext,
+    Readiness, Resume, SavedConversation, Start, StartError,
 };
 use wh_core::space::harness::{AckedOrder, AgentOption, Capabilities, Order, Report};
 use wh_core::space::item::{Body, ToolCall, ToolKind, ToolStatus};
@@ -21,7 +21,7 @@ struct Fake {
     readiness: Readiness,
     /// Permits for its answers to queries.
     leave: Arc<Semaphore>,
-    starts: mpsc::Sender<(Start, HarnessTask)>,
+    starts: mpsc::Sender<(Start, HarnessTaskChannels)>,
 }
 
 impl Agent for Fake {
@@ -63,7 +63,7 @@ impl Agent for Fake {
     }
 }
 
-type Starts = mpsc::Receiver<(Start, HarnessTask)>;
+type Starts = mpsc::Receiver<(Start, HarnessTaskChannels)>;
 
 /// Four agents: `demo`, which has joined; one that is ready; one without a login; one that is not installed.
 async fn scene(columns: u16, rows: u16) -> (Stage, Arc<Semaphore>, Starts) {
@@ -281,7 +281,7 @@ async fn a_conversation_is_resumed() {
 }
 
 /// Ends the agent when it receives no more orders.
-fn obedient(mut inside: HarnessTask) {
+fn obedient(mut inside: HarnessTaskChannels) {
     tokio::spawn(async move {
         while inside.orders.recv().await.is_some() {}
         let _ = inside.reports.send(Report::Gone(None)).await;

@@ -7,10 +7,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use wh_agents::Catalog;
-use wh_agents::interface::{Agent, Harness, HarnessTask, Start};
+use wh_agents::interface::{Agent, Harness, HarnessTaskChannels, Start};
 use wh_client::{DrawProgress, Space, Ui};
 use wh_core::input::KeyPress;
-use wh_core::space::harness::{AgentOption, Capabilities, Order, Outcome, Report};
+use wh_core::space::harness::{AgentOption, Capabilities, Order, Report, TurnOutcome};
 use wh_core::space::item::Body;
 use wh_core::space::question::{Choice, OptionMeaning, Question, QuestionDetail, QuestionKind};
 use wh_core::space::state::State;
@@ -35,7 +35,7 @@ pub struct Stage {
     pub drawn: watch::Receiver<DrawProgress>,
     pub ui: Ui,
     pub space: Space,
-    pub agent: HarnessTask,
+    pub agent: HarnessTaskChannels,
     pub task: JoinHandle<Result<TuiExit, TuiError>>,
 }
 
@@ -198,7 +198,7 @@ impl Stage {
     }
 
     pub async fn end(&mut self, turn: TurnId) {
-        self.report(Report::Ended(turn, Outcome::Completed)).await;
+        self.report(Report::Ended(turn, TurnOutcome::Completed)).await;
     }
 
     pub async fn ask(&mut self, key: &str, question: Question) {

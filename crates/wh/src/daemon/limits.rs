@@ -38,7 +38,7 @@ pub struct ControlLimits {
     control_max_skew: Option<u64>,
 
     /// Time to remember a request_id, in seconds. At least the maximum age plus the maximum skew, at most 86400
-    /// [default: WH_CONTROL_DEDUPE_TTL, else 900, or this sum if the sum is larger]
+    /// [default: WH_CONTROL_DEDUPE_TTL, else the larger of 900 and this sum]
     #[arg(long, value_name = "SECS", value_parser = value_parser!(u64).range(bounds("control.dedupe_ttl")))]
     control_dedupe_ttl: Option<u64>,
 

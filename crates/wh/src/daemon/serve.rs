@@ -10,7 +10,7 @@ use nix::fcntl::Flock;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tracing::{Instrument, info, info_span, warn};
-use wh_client::{Controller as Port, Daemon};
+use wh_client::{Controller as Port, SessionManager};
 use wh_core::terminal::Exit;
 use wh_engine::control::audit::{self, Audit, LoggedText};
 use wh_engine::control::content_ref::ContentRefFolder;
@@ -136,14 +136,14 @@ pub async fn serve(
     // A request during the restore finds only the sessions that are already restored.
     let restorer = Arc::clone(&sessions);
     let restoring = tokio::spawn(async move { restorer.finish_restore(recalled).await });
-    let controller = controller(paths, Arc::clone(&sessions) as Arc<dyn Daemon>, store.clone(), &chosen)?;
+    let controller = controller(paths, Arc::clone(&sessions) as Arc<dyn SessionManager>, store.clone(), &chosen)?;
     let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.control_port));
     let listener = http::bind(wanted).map_err(|error| failed(&format!("{wanted}: {error}")))?;
     let address = listener.local_addr().map_err(|error| failed(&error))?;
     let secret = teams::Token::new().map_err(|error| failed(&error))?;
     write_private(&paths.token(), secret.as_str().as_bytes()).map_err(failed_at(paths.token()))?;
     let (stop, closing) = watch::channel(false);
-    let daemon: Arc<dyn Daemon> = sessions.clone();
+    let daemon: Arc<dyn SessionManager> = sessions.clone();
     let socket_listener =
         socket::bind(&paths.socket()).map_err(|error| failed(&format!("{}: {error}", paths.socket().display())))?;
     let at_socket =
@@ -233,7 +233,7 @@ fn open_store(paths: &DaemonPaths, chosen: &ControlLimitValues) -> Result<(Store
 
 fn controller(
     paths: &DaemonPaths,
-    daemon: Arc<dyn Daemon>,
+    daemon: Arc<dyn SessionManager>,
     store: Store,
     chosen: &ControlLimitValues,
 ) -> Result<Arc<dyn Port>, CliFailure> {

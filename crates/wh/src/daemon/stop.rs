@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use nix::fcntl::{Flock, FlockArg};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use wh_pipe::proc::ProcessId;
+use wh_pipe::proc::ProcessIdentity;
 use wh_pipe::{Survivors, pidfd, tree};
 
 use super::{DaemonPaths, receive_with_notice};
@@ -20,8 +20,8 @@ pub const END_SESSIONS: Signal = Signal::SIGUSR1;
 /// Maximum time to wait for processes that outlive the daemon. The supervisors of these processes end them.
 const LEFTOVER_EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
-fn process_names(processes: &[ProcessId]) -> String {
-    let named = |process: &ProcessId| {
+fn process_names(processes: &[ProcessIdentity]) -> String {
+    let named = |process: &ProcessIdentity| {
         let name = fs::read(format!("/proc/{}/comm", process.pid)).unwrap_or_default();
         format!("{} ({})", process.pid, String::from_utf8_lossy(&name).trim())
     };
@@ -29,7 +29,7 @@ fn process_names(processes: &[ProcessId]) -> String {
 }
 
 /// True while the process with this pid and start time runs. False for a zombie.
-fn is_running(process: &ProcessId) -> bool {
+fn is_running(process: &ProcessIdentity) -> bool {
     process_start(process.pid.cast_unsigned()) == Some(process.started)
 }
 
@@ -41,8 +41,8 @@ impl DaemonPaths {
         let failed =
             |error: &dyn std::fmt::Display| CliFailure::new(code::FAILED, format!("cannot stop the daemon: {error}"));
         let pid = Pid::from_raw(i32::try_from(daemon.pid).map_err(|error| failed(&error))?);
-        let below = tree::below(pid).into_iter().filter_map(|pid| ProcessId::of(pid.as_raw()).ok());
-        let mut processes: Vec<ProcessId> = below.collect();
+        let below = tree::below(pid).into_iter().filter_map(|pid| ProcessIdentity::of(pid.as_raw()).ok());
+        let mut processes: Vec<ProcessIdentity> = below.collect();
         // END_SESSIONS would kill an older daemon, which has no handler for it. An older daemon ends its sessions
         // permanently on SIGTERM.
         let order = if end_sessions && has_handler(daemon.pid, END_SESSIONS) { END_SESSIONS } else { Signal::SIGTERM };
@@ -59,8 +59,8 @@ impl DaemonPaths {
         });
         let notice = format!("still waiting for the daemon (process {}) to end", daemon.pid);
         if receive_with_notice(&gone, timeout, &notice) != Ok(true) {
-            let own = ProcessId::of(pid.as_raw()).ok();
-            let left: Vec<ProcessId> = own.into_iter().chain(processes).filter(is_running).collect();
+            let own = ProcessIdentity::of(pid.as_raw()).ok();
+            let left: Vec<ProcessIdentity> = own.into_iter().chain(processes).filter(is_running).collect();
             let message = format!("the daemon (process {}) has not ended within {timeout:?}", daemon.pid);
             return Err(CliFailure::new(code::TIMEOUT, message).hint(format!(
                 "still running: {}\nthe log of the daemon is {}\nend the daemon with: kill -9 {}",
@@ -71,8 +71,8 @@ impl DaemonPaths {
         }
         // The daemon has saved a list of processes that it could not end. Some of them may have started after
         // `processes` was collected.
-        let noted = self.take_unended().0.into_iter().filter_map(|pid| ProcessId::of(pid).ok());
-        let noted: Vec<ProcessId> = noted.filter(|one| !processes.contains(one)).collect();
+        let noted = self.take_unended().0.into_iter().filter_map(|pid| ProcessIdentity::of(pid).ok());
+        let noted: Vec<ProcessIdentity> = noted.filter(|one| !processes.contains(one)).collect();
         processes.extend(noted);
         let left = wait_for_exit(processes);
         if left.is_empty() {
@@ -85,7 +85,7 @@ impl DaemonPaths {
 }
 
 /// Waits for processes to end. Returns the processes that still run after [`LEFTOVER_EXIT_TIMEOUT`].
-fn wait_for_exit(mut processes: Vec<ProcessId>) -> Vec<ProcessId> {
+fn wait_for_exit(mut processes: Vec<ProcessIdentity>) -> Vec<ProcessIdentity> {
     let deadline = Instant::now() + LEFTOVER_EXIT_TIMEOUT;
     processes.retain(|process| {
         is_running(process) && !pidfd::wait(*process, deadline.saturating_duration_since(Instant::now()))

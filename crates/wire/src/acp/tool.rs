@@ -21,7 +21,7 @@ string_enum! {
         Search = "search",
         /// Runs a command.
         Execute = "execute",
-        /// Reasons without external effects.
+        /// Thinks, without external effects.
         Think = "think",
         /// Fetches external data.
         Fetch = "fetch",

@@ -14,7 +14,7 @@ pub enum Ask {
     /// Asks for additional permissions.
     Permissions(PermissionApproval),
     /// Asks the user questions on behalf of a tool.
-    UserInput(UserInput),
+    UserInput(UserInputRequest),
     /// Forwards a request of an MCP server to the user.
     Elicitation(Elicitation),
     /// Request of an unknown kind.
@@ -162,7 +162,7 @@ impl PermissionApproval {
 
 /// Request with one or more questions. One response answers all of them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct UserInput {
+pub struct UserInputRequest {
     /// Id of the conversation.
     pub thread: String,
     /// Questions in display order.
@@ -186,7 +186,7 @@ pub struct UserQuestion {
     pub secret: bool,
 }
 
-impl UserInput {
+impl UserInputRequest {
     /// Encodes a response with the answers in the order of the questions.
     pub fn answer<'a>(&self, answers: impl IntoIterator<Item = &'a str>) -> Value {
         let answers = self.questions.iter().zip(answers);
@@ -249,7 +249,7 @@ impl Ask {
                 let permissions = params["permissions"].clone();
                 Self::Permissions(PermissionApproval { thread, item, reason, permissions })
             }
-            "item/tool/requestUserInput" => Self::UserInput(UserInput {
+            "item/tool/requestUserInput" => Self::UserInput(UserInputRequest {
                 thread,
                 questions: params.list("questions").iter().map(question).collect(),
             }),

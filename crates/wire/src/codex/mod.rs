@@ -9,7 +9,9 @@ mod read;
 mod reply;
 mod request;
 
-pub use ask::{Ask, CommandApproval, Decision, Elicitation, FileApproval, PermissionApproval, UserInput, UserQuestion};
+pub use ask::{
+    Ask, CommandApproval, Decision, Elicitation, FileApproval, PermissionApproval, UserInputRequest, UserQuestion,
+};
 pub use item::{Change, ChangeKind, CodexToolCall, CommandExecution, Item, ItemKind, ItemStatus};
 pub use notification::{Notification, PlanStep, StepStatus, ThreadStatus, Tokens, Turn, TurnError, TurnStatus};
 pub use reply::{Account, McpServer, Model, StartedThread, Thread};

@@ -40,23 +40,23 @@ pub struct AgentBody {
 /// Features of an agent that are known before the agent is started. Unknown features are null.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct AgentCapabilities {
-    /// Streams its answers while it writes them.
+    /// True if the agent streams its answers while it writes them.
     pub streaming: Option<bool>,
-    /// Can resume a saved conversation.
+    /// True if the agent can resume a saved conversation.
     pub resume: Option<bool>,
-    /// Offers several modes.
+    /// True if the agent has several modes.
     pub modes: Option<bool>,
-    /// Offers a choice of models.
+    /// True if the agent offers a choice of models.
     pub model_selection: Option<bool>,
-    /// Shows its reasoning.
+    /// True if the agent shows its reasoning.
     pub thinking: Option<bool>,
-    /// Lists its MCP servers.
+    /// True if the agent can list its MCP servers.
     pub mcp: Option<bool>,
-    /// Can enable and disable MCP servers by a command.
+    /// True if the agent has commands that enable and disable MCP servers.
     pub mcp_switching: Option<bool>,
-    /// Has a mode that skips permission requests. `--allow-skipping-permissions` enables this mode.
+    /// True if the agent has a mode that skips permission requests. `--allow-skipping-permissions` enables this mode.
     pub skips_permissions: Option<bool>,
-    /// Lists its saved conversations.
+    /// True if the agent can list its saved conversations.
     pub session_listing: Option<bool>,
 }
 

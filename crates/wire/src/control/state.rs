@@ -153,7 +153,7 @@ pub struct SignalBoard {
     pub pause_state: Option<SignalPause>,
 }
 
-/// A pause shown on the signal board.
+/// Pause of a participant, shown on the signal board.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SignalPause {

@@ -67,7 +67,7 @@ async fn a_turn_that_cannot_be_interrupted_ends_all_the_same() {
     assert_eq!(reports.last(), Some(&Report::Acked(AckedOrder::Interrupt, Err(NOT_READING.to_owned()))));
     assert!(!reports.iter().any(|report| matches!(report, Report::Delivered(_))), "it has not read it: {reports:?}");
     let Report::Ended(_, outcome) = run.next().await else { panic!("the turn is over") };
-    assert_eq!(outcome, Outcome::Cancelled);
+    assert_eq!(outcome, TurnOutcome::Cancelled);
 }
 
 #[tokio::test]
@@ -75,7 +75,7 @@ async fn a_prompt_that_waits_for_the_handshake_is_cancelled_at_once() {
     let mut run = Run::new("next; rest").await;
     let turn = run.prompt("go").await;
     run.order(Order::Interrupt).await;
-    assert_eq!(run.next().await, Report::Ended(turn, Outcome::Cancelled));
+    assert_eq!(run.next().await, Report::Ended(turn, TurnOutcome::Cancelled));
     assert_eq!(run.next().await, Report::Acked(AckedOrder::Interrupt, Ok(())));
     run.end().await;
 }
@@ -93,10 +93,10 @@ async fn a_late_reply_to_an_interrupted_prompt_is_ignored() {
     assert!(reports.contains(&Report::Acked(AckedOrder::Interrupt, Ok(()))), "{reports:?}");
     let [notice] = &warnings(&reports)[..] else { panic!("it is said: {reports:?}") };
     assert!(notice.contains(&format!("has not stopped within {INTERRUPT_GRACE:?}")), "{notice}");
-    assert_eq!(outcome, Outcome::Cancelled);
+    assert_eq!(outcome, TurnOutcome::Cancelled);
     run.prompt("again").await;
     let (reports, outcome) = run.ended().await;
-    assert_eq!((texts(&reports), outcome), (vec!["there".to_owned()], Outcome::Completed));
+    assert_eq!((texts(&reports), outcome), (vec!["there".to_owned()], TurnOutcome::Completed));
     run.end().await;
 }
 

@@ -42,7 +42,7 @@ async fn a_call_that_is_only_in_its_permission_request_is_a_card() {
     assert_eq!(question.options[0].meaning, OptionMeaning::AllowOnce);
     run.order(answer(&key, "yes")).await;
     let (reports, outcome) = run.ended().await;
-    assert_eq!((cards(&reports), outcome), (vec![ToolStatus::Running, ToolStatus::Completed], Outcome::Completed));
+    assert_eq!((cards(&reports), outcome), (vec![ToolStatus::Running, ToolStatus::Completed], TurnOutcome::Completed));
     assert_eq!(run.heard()[3]["result"], json!({"outcome": {"outcome": "selected", "optionId": "yes"}}));
     run.end().await;
 }
@@ -78,7 +78,7 @@ async fn an_interrupt_cancels_every_open_permission() {
     asked(&mut run).await;
     run.order(Order::Interrupt).await;
     let (reports, outcome) = run.ended().await;
-    assert_eq!(outcome, Outcome::Cancelled);
+    assert_eq!(outcome, TurnOutcome::Cancelled);
     assert_eq!(reports.iter().filter(|report| matches!(report, Report::Withdrew(_))).count(), 2);
     assert!(!reports.iter().any(|report| matches!(report, Report::Asked { .. })), "a late one is not asked");
     let heard = run.heard();

@@ -24,7 +24,10 @@ async fn a_death_in_the_middle_of_a_line_fails_the_turn_and_the_next_continues()
     let mut run = Run::new(CRASH_THEN_REPLAY).await;
     run.prompt("go").await;
     let (reports, outcome) = run.ended().await;
-    assert!(matches!(&outcome, Outcome::Failed(why) if why.contains("exited with 3: out of wheels")), "{outcome:?}");
+    assert!(
+        matches!(&outcome, TurnOutcome::Failed(why) if why.contains("exited with 3: out of wheels")),
+        "{outcome:?}"
+    );
     assert_eq!(texts(&reports), ["begun"]);
     let reports = run.until(|report| matches!(report, Report::Notice(Level::Error, _))).await;
     assert!(warnings(&reports).last().unwrap().contains("in the same conversation"));
@@ -32,7 +35,7 @@ async fn a_death_in_the_middle_of_a_line_fails_the_turn_and_the_next_continues()
     let (reports, outcome) = run.ended().await;
     assert_eq!(
         (texts(&reports), outcome),
-        (vec!["new".to_owned()], Outcome::Completed),
+        (vec!["new".to_owned()], TurnOutcome::Completed),
         "what was said before is not told again"
     );
     assert!(!reports.iter().any(|report| matches!(report, Report::Item { body: Body::Tool(_), .. })));
@@ -54,12 +57,12 @@ async fn a_conversation_that_cannot_be_loaded_is_reported_as_lost() {
         esac"#;
     let mut run = Run::new(script).await;
     run.prompt("remember the wheel").await;
-    assert_eq!(run.ended().await.1, Outcome::Completed);
+    assert_eq!(run.ended().await.1, TurnOutcome::Completed);
     run.prompt("go").await;
-    assert!(matches!(run.ended().await.1, Outcome::Failed(_)));
+    assert!(matches!(run.ended().await.1, TurnOutcome::Failed(_)));
     run.prompt("more").await;
     let (reports, outcome) = run.ended().await;
-    assert_eq!(outcome, Outcome::Completed);
+    assert_eq!(outcome, TurnOutcome::Completed);
     let told = |text: &&str| text.contains("lost") && text.contains("no such session") && text.contains("as context");
     assert!(warnings(&reports).iter().any(told), "{reports:?}");
     let heard = run.heard();
@@ -85,7 +88,7 @@ async fn an_agent_killed_before_the_first_prompt_starts_a_new_conversation() {
     assert!(warnings(&reports).last().unwrap().ends_with("in a new conversation"), "{reports:?}");
     run.prompt("go").await;
     let (reports, outcome) = run.ended().await;
-    assert_eq!(outcome, Outcome::Completed);
+    assert_eq!(outcome, TurnOutcome::Completed);
     assert!(!warnings(&reports).iter().any(|text| text.contains("lost")), "there was nothing to lose: {reports:?}");
     assert!(!run.heard().iter().any(|line| line["method"] == "session/load"));
     run.end().await;
@@ -98,7 +101,7 @@ async fn an_agent_that_exits_whenever_it_resumes_is_not_restarted_forever() {
         touch again; hello; next; exit 5"#;
     let mut run = Run::new(script).await;
     run.prompt("go").await;
-    assert!(matches!(run.ended().await.1, Outcome::Failed(_)));
+    assert!(matches!(run.ended().await.1, TurnOutcome::Failed(_)));
     run.prompt("more").await;
     assert_eq!(run.gone().await.as_deref(), Some("it exited with 6: not again"));
 }
@@ -266,9 +269,9 @@ async fn forgetful() -> Run {
 async fn forgetful_with_script(script: &str) -> Run {
     let mut run = Run::new(script).await;
     run.prompt("remember the wheel").await;
-    assert_eq!(run.ended().await.1, Outcome::Completed);
+    assert_eq!(run.ended().await.1, TurnOutcome::Completed);
     run.prompt("die").await;
-    assert!(matches!(run.ended().await.1, Outcome::Failed(why) if why.starts_with("cut_off: ")));
+    assert!(matches!(run.ended().await.1, TurnOutcome::Failed(why) if why.starts_with("cut_off: ")));
     run
 }
 
@@ -303,7 +306,7 @@ async fn a_pause_during_a_replay_does_not_end_it() {
     repeats(&run, "remember the wheel");
     run.prompt("more").await;
     let (reports, outcome) = run.ended().await;
-    assert_eq!((texts(&reports), outcome), (vec!["on".to_owned()], Outcome::Completed), "{reports:?}");
+    assert_eq!((texts(&reports), outcome), (vec!["on".to_owned()], TurnOutcome::Completed), "{reports:?}");
     run.end().await;
 }
 
@@ -331,9 +334,9 @@ async fn the_context_of_a_new_conversation_is_sent_until_a_prompt_is_answered() 
     let Some(Report::Asked { key, .. }) = reports.last() else { panic!("{reports:?}") };
     let anew = wh_core::space::question::Answer { option: Some("begin-anew".to_owned()), text: None };
     run.order(Order::Answer { question: key.clone(), answer: anew }).await;
-    assert!(matches!(run.ended().await.1, Outcome::Failed(_)));
+    assert!(matches!(run.ended().await.1, TurnOutcome::Failed(_)));
     run.prompt("second").await;
-    assert_eq!(run.ended().await.1, Outcome::Cancelled);
+    assert_eq!(run.ended().await.1, TurnOutcome::Cancelled);
     for (text, answer) in [("third", "anew"), ("fourth", "again")] {
         run.prompt(text).await;
         assert_eq!(texts(&run.ended().await.0), [answer]);
@@ -359,7 +362,7 @@ async fn a_replay_without_a_message_is_asked_about() {
         let chosen = wh_core::space::question::Answer { option: Some(option.to_owned()), text: None };
         run.order(Order::Answer { question: key.clone(), answer: chosen }).await;
         let (reports, outcome) = run.ended().await;
-        assert_eq!((texts(&reports), outcome), (vec![answer.to_owned()], Outcome::Completed), "{option}");
+        assert_eq!((texts(&reports), outcome), (vec![answer.to_owned()], TurnOutcome::Completed), "{option}");
         let warning = reports.iter().find_map(|report| match report {
             Report::Warned(_, warning) => Some(warning.as_str()),
             _ => None,
@@ -387,7 +390,7 @@ async fn an_interrupt_leaves_the_question_about_a_conversation_open() {
     // The first interrupt cancels the prompt and all questions of its turn. The second finds nothing to stop.
     run.order(Order::Interrupt).await;
     let reports = run.until(is_asked).await;
-    assert!(reports.iter().any(|report| matches!(report, Report::Ended(_, Outcome::Cancelled))), "{reports:?}");
+    assert!(reports.iter().any(|report| matches!(report, Report::Ended(_, TurnOutcome::Cancelled))), "{reports:?}");
     assert!(reports.contains(&Report::Withdrew(first.clone())) && reports.iter().any(is_done), "{reports:?}");
     let Some(Report::Asked { key, .. }) = reports.last() else { panic!("{reports:?}") };
     run.order(Order::Interrupt).await;
@@ -396,6 +399,6 @@ async fn an_interrupt_leaves_the_question_about_a_conversation_open() {
     let chosen = wh_core::space::question::Answer { option: Some("go-on".to_owned()), text: None };
     run.order(Order::Answer { question: key.clone(), answer: chosen }).await;
     run.prompt("and now").await;
-    assert_eq!(run.ended().await.1, Outcome::Completed);
+    assert_eq!(run.ended().await.1, TurnOutcome::Completed);
     run.end().await;
 }

@@ -29,7 +29,7 @@ async fn a_turn_is_reported_from_start_to_end() {
     assert_eq!(second.commands[0].id, "init");
     let turn = run.prompt("go").await;
     let (mut reports, outcome) = run.ended().await;
-    assert_eq!(outcome, Outcome::Completed);
+    assert_eq!(outcome, TurnOutcome::Completed);
     reports.retain(|report| !matches!(report, Report::ResumeId(_)));
     let [Report::Delivered(one), Report::Submitted(two), Report::Started(three), ..] = &reports[..] else {
         panic!("{reports:?}");
@@ -76,7 +76,7 @@ async fn unknown_requests_are_refused_and_unknown_updates_ignored() {
     let mut run = Run::new(script).await;
     run.prompt("go").await;
     let (reports, outcome) = run.ended().await;
-    assert_eq!((texts(&reports), outcome), (vec!["fine".to_owned()], Outcome::Completed));
+    assert_eq!((texts(&reports), outcome), (vec!["fine".to_owned()], TurnOutcome::Completed));
     let [file, terminal, line] = &warnings(&reports)[..] else { panic!("one of each: {reports:?}") };
     assert!(file.contains("fs/read_text_file") && terminal.contains("terminal/create"), "{file}, {terminal}");
     assert!(line.contains("unreadable line"), "{line}");
@@ -102,10 +102,10 @@ async fn the_reason_of_a_failed_turn_is_reported() {
     for words in ["Fake refused", "output limit for one turn", "tired of it", "the model is away"] {
         run.prompt("go").await;
         let (_, outcome) = run.ended().await;
-        assert!(matches!(&outcome, Outcome::Failed(why) if why.contains(words)), "{outcome:?}");
+        assert!(matches!(&outcome, TurnOutcome::Failed(why) if why.contains(words)), "{outcome:?}");
     }
     run.prompt("go").await;
-    assert_eq!(run.ended().await.1, Outcome::Completed, "an answer is an end, whatever it says");
+    assert_eq!(run.ended().await.1, TurnOutcome::Completed, "an answer is an end, whatever it says");
     run.end().await;
 }
 
@@ -116,7 +116,7 @@ async fn an_error_after_an_interrupt_counts_as_cancelled() {
     run.prompt("go").await;
     run.until(|report| matches!(report, Report::Item { .. })).await;
     run.order(Order::Interrupt).await;
-    assert_eq!(run.ended().await.1, Outcome::Cancelled);
+    assert_eq!(run.ended().await.1, TurnOutcome::Cancelled);
     assert_eq!(run.heard()[3]["method"], "session/cancel");
     run.end().await;
 }
@@ -177,7 +177,7 @@ async fn a_retry_on_standard_error_is_a_warning_and_no_reason_of_an_end() {
     run.prompt("go").await;
     let (reports, outcome) = run.ended().await;
     assert_eq!(warnings(&reports)[0], "the model answered with HTTP 500; attempt 2 of 3");
-    assert!(matches!(&outcome, Outcome::Failed(why) if why.ends_with("it exited with 3")), "{outcome:?}");
+    assert!(matches!(&outcome, TurnOutcome::Failed(why) if why.ends_with("it exited with 3")), "{outcome:?}");
 }
 
 #[tokio::test]

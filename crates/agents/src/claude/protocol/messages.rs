@@ -1,7 +1,7 @@
 //! Translates messages of Claude Code into driver steps.
 
 use wh_claude::{ClaudeMessage, Event, TurnResult, protocol};
-use wh_core::space::harness::{Outcome, Report};
+use wh_core::space::harness::{Report, TurnOutcome};
 use wh_core::space::item::{Body, Level, ToolStatus};
 
 use super::super::questions::ClaudeQuestions;
@@ -88,7 +88,7 @@ impl ClaudeProtocol {
             System::CompactBoundary(_) => steps.notice(Level::Info, "the conversation was compacted"),
             System::ApiRetry(retry) => {
                 let seconds = retry.retry_delay_ms / 1000.0;
-                let which = format!("attempt {} of {} in {seconds:.1} s", retry.attempt, retry.max_retries);
+                let which = format!("retry {} of {} in {seconds:.1} s", retry.attempt, retry.max_retries);
                 steps.warn(match retry.error_status {
                     Some(status @ (401 | 403)) => {
                         format!("the model provider rejected the login (HTTP {status}): {LOG_IN}; {which}")
@@ -205,20 +205,20 @@ impl ClaudeProtocol {
     }
 
     /// Determines the outcome of a turn. An interrupted turn counts as cancelled.
-    fn outcome(&self, result: &TurnResult, interrupted: bool) -> Outcome {
+    fn outcome(&self, result: &TurnResult, interrupted: bool) -> TurnOutcome {
         let cut = result.is_aborted() || (interrupted && result.subtype == "error_during_execution");
         let words = result.result.clone().filter(|text| !text.is_empty());
         if cut {
-            Outcome::Cancelled
+            TurnOutcome::Cancelled
         } else if let Some(command) = self.unknown_command(words.as_deref()) {
-            Outcome::Failed(format!("{TITLE} has no command /{command}"))
+            TurnOutcome::Failed(format!("{TITLE} has no command /{command}"))
         } else if result.is_error || result.subtype != "success" {
-            Outcome::Failed(hinted(&words.unwrap_or_else(|| match result.errors.first() {
+            TurnOutcome::Failed(hinted(&words.unwrap_or_else(|| match result.errors.first() {
                 Some(error) => error.clone(),
                 None => result.subtype.replace('_', " "),
             })))
         } else {
-            Outcome::Completed
+            TurnOutcome::Completed
         }
     }
 

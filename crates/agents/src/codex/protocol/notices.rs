@@ -1,7 +1,7 @@
 //! Translates messages of Codex into driver steps.
 
 use serde_json::Value;
-use wh_core::space::harness::{Outcome, Report, Usage};
+use wh_core::space::harness::{Report, TurnOutcome, Usage};
 use wh_core::space::item::{Level, ToolStatus};
 use wh_wire::codex::{self as wire, Item, ItemKind, Notification, StartedThread, ThreadStatus, TurnError, TurnStatus};
 
@@ -106,10 +106,12 @@ impl CodexProtocol {
             None => return self.compacted(native.status == TurnStatus::Completed, steps),
         }
         let outcome = match native.status {
-            TurnStatus::Completed | TurnStatus::InProgress => Outcome::Completed,
-            TurnStatus::Interrupted => Outcome::Cancelled,
-            TurnStatus::Failed => Outcome::Failed(error_text(native.error.as_ref())),
-            TurnStatus::Other(status) => Outcome::Failed(format!("the turn ended with the unknown status {status:?}")),
+            TurnStatus::Completed | TurnStatus::InProgress => TurnOutcome::Completed,
+            TurnStatus::Interrupted => TurnOutcome::Cancelled,
+            TurnStatus::Failed => TurnOutcome::Failed(error_text(native.error.as_ref())),
+            TurnStatus::Other(status) => {
+                TurnOutcome::Failed(format!("the turn ended with the unknown status {status:?}"))
+            }
         };
         self.end_turn(outcome, steps);
     }

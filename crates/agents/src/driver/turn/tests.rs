@@ -20,7 +20,7 @@ fn started(number: u32) -> TurnEffect {
     TurnEffect::Report(Report::Started(turn(number)))
 }
 
-fn ended(number: u32, outcome: Outcome) -> TurnEffect {
+fn ended(number: u32, outcome: TurnOutcome) -> TurnEffect {
     TurnEffect::Report(Report::Ended(turn(number), outcome))
 }
 
@@ -47,7 +47,7 @@ fn in_phase(phase: PromptPhase) -> TurnMachine {
 /// Interrupts the current turn and records that the frame was queued.
 fn interrupted(turns: &mut TurnMachine, at: Instant) {
     assert_eq!(turns.interrupt(at), [interrupt(1)]);
-    turns.interrupt_sent();
+    turns.interrupt_queued();
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn a_prompt_goes_through_its_stages_and_each_is_reported_once() {
     assert_eq!(turns.submitted(&turn(1)), [submitted(1)]);
     assert_eq!(turns.begun(), [started(1)]);
     assert_eq!(turns.begun(), []);
-    assert_eq!(turns.ended(Outcome::Completed), [TurnEffect::Close, ended(1, Outcome::Completed)]);
+    assert_eq!(turns.ended(TurnOutcome::Completed), [TurnEffect::Close, ended(1, TurnOutcome::Completed)]);
     assert!(!turns.is_busy());
 }
 
@@ -73,7 +73,7 @@ fn a_sign_of_work_proves_the_stages_before_it() {
 #[test]
 fn an_end_without_work_is_nothing() {
     let mut turns = TurnMachine::new("Agent", true);
-    assert_eq!(turns.ended(Outcome::Completed), []);
+    assert_eq!(turns.ended(TurnOutcome::Completed), []);
     assert_eq!(turns.begun(), []);
     assert_eq!(turns.submitted(&turn(9)), []);
     assert_eq!(turns.written(&turn(9)), []);
@@ -90,13 +90,13 @@ fn a_prompt_waits_while_the_agent_is_busy_with_something_else() {
     assert_eq!(turns.own_work(), [TurnEffect::Report(Report::SelfStarted)]);
     assert_eq!(turns.own_work(), []);
     assert_eq!(turns.prompt(prompt(1)), []);
-    let rested = TurnEffect::Report(Report::SelfEnded(Outcome::Completed));
-    assert_eq!(turns.ended(Outcome::Completed), [TurnEffect::Close, rested, TurnEffect::Prompt(prompt(1))]);
+    let rested = TurnEffect::Report(Report::SelfEnded(TurnOutcome::Completed));
+    assert_eq!(turns.ended(TurnOutcome::Completed), [TurnEffect::Close, rested, TurnEffect::Prompt(prompt(1))]);
 }
 
 #[test]
 fn an_interrupt_is_settled_by_the_end_of_the_turn() {
-    for outcome in [Outcome::Cancelled, Outcome::Completed, Outcome::Failed("HTTP 500".to_owned())] {
+    for outcome in [TurnOutcome::Cancelled, TurnOutcome::Completed, TurnOutcome::Failed("HTTP 500".to_owned())] {
         let mut turns = in_phase(PromptPhase::Begun);
         interrupted(&mut turns, Instant::now());
         turns.interrupt_written(Some(&turn(1)));
@@ -111,7 +111,7 @@ fn a_refusal_counts_only_if_the_turn_goes_on() {
     let mut turns = in_phase(PromptPhase::Begun);
     interrupted(&mut turns, at);
     turns.interrupt_answered(Some(&turn(1)), Err("no such turn".to_owned()));
-    assert_eq!(turns.ended(Outcome::Cancelled), [TurnEffect::Close, did(Ok(())), ended(1, Outcome::Cancelled)]);
+    assert_eq!(turns.ended(TurnOutcome::Cancelled), [TurnEffect::Close, did(Ok(())), ended(1, TurnOutcome::Cancelled)]);
 
     let mut turns = in_phase(PromptPhase::Begun);
     interrupted(&mut turns, at);
@@ -130,7 +130,7 @@ fn an_interrupt_before_the_turn_has_begun_is_sent_again_when_it_begins() {
     turns.interrupt_answered(Some(&turn(1)), Ok(()));
     assert_eq!(turns.submitted(&turn(1)), [submitted(1)]);
     assert_eq!(turns.begun(), [started(1), interrupt(1)]);
-    turns.interrupt_sent();
+    turns.interrupt_queued();
     assert_eq!(turns.begun(), []);
 }
 
@@ -141,7 +141,7 @@ fn an_interrupt_that_cannot_be_sent_yet_is_sent_at_the_next_stage() {
     assert_eq!(turns.interrupt(Instant::now()), [interrupt(1)]);
     assert_eq!(turns.written(&turn(1)), [delivered(1), interrupt(1)]);
     assert_eq!(turns.submitted(&turn(1)), [submitted(1), interrupt(1)]);
-    turns.interrupt_sent();
+    turns.interrupt_queued();
     assert_eq!(turns.begun(), [started(1), interrupt(1)]);
 }
 
@@ -167,8 +167,8 @@ fn a_turn_that_does_not_stop_in_time_is_cancelled_all_the_same() {
         assert_eq!(turns.overdue(at), [], "there is time left");
         let effects = turns.overdue(at + INTERRUPT_GRACE);
         assert!(is_notice(&effects[0], "Agent has not stopped within 5s"), "{effects:?}");
-        assert_eq!(effects[1..], [TurnEffect::Close, did(outcome), ended(1, Outcome::Cancelled)]);
-        assert_eq!(turns.ended(Outcome::Completed), [], "a late end is of no turn");
+        assert_eq!(effects[1..], [TurnEffect::Close, did(outcome), ended(1, TurnOutcome::Cancelled)]);
+        assert_eq!(turns.ended(TurnOutcome::Completed), [], "a late end is of no turn");
     }
 }
 
@@ -181,7 +181,7 @@ fn without_acknowledgements_a_written_interrupt_has_arrived() {
     interrupted(&mut turns, at);
     turns.interrupt_written(Some(&turn(1)));
     let effects = turns.overdue(at + INTERRUPT_GRACE);
-    assert_eq!(effects[1..], [TurnEffect::Close, did(Ok(())), ended(1, Outcome::Cancelled)]);
+    assert_eq!(effects[1..], [TurnEffect::Close, did(Ok(())), ended(1, TurnOutcome::Cancelled)]);
 }
 
 #[test]
@@ -191,7 +191,8 @@ fn a_turn_that_was_given_up_is_interrupted_when_the_agent_takes_it_after_all() {
     // The protocol cannot name the turn yet, so no interrupt is queued behind the prompt.
     assert_eq!(turns.interrupt(at), [interrupt(1)]);
     let effects = turns.overdue(at + INTERRUPT_GRACE);
-    let end = [TurnEffect::Discard(turn(1)), TurnEffect::Close, did(Err(NOT_READING)), ended(1, Outcome::Cancelled)];
+    let end =
+        [TurnEffect::Discard(turn(1)), TurnEffect::Close, did(Err(NOT_READING)), ended(1, TurnOutcome::Cancelled)];
     assert_eq!(effects[1..], end);
     assert_eq!(turns.prompt(prompt(2)), [TurnEffect::Prompt(prompt(2))]);
     assert_eq!(turns.begun(), [], "a sign of work may be of the turn before");
@@ -220,9 +221,9 @@ fn what_the_agent_still_does_after_a_turn_was_given_up_can_be_interrupted() {
     turns.occupy(true);
     assert_eq!(turns.interrupt(at), [TurnEffect::InterruptOccupation]);
     turns.interrupt_occupation(at);
-    turns.interrupt_sent();
-    let rested = TurnEffect::Report(Report::SelfEnded(Outcome::Cancelled));
-    assert_eq!(turns.ended(Outcome::Cancelled), [TurnEffect::Close, did(Ok(())), rested]);
+    turns.interrupt_queued();
+    let rested = TurnEffect::Report(Report::SelfEnded(TurnOutcome::Cancelled));
+    assert_eq!(turns.ended(TurnOutcome::Cancelled), [TurnEffect::Close, did(Ok(())), rested]);
 }
 
 #[test]
@@ -230,7 +231,7 @@ fn an_interrupt_cancels_what_waits_and_with_nothing_under_way_is_done() {
     let mut turns = TurnMachine::new("Agent", true);
     turns.occupy(true);
     turns.prompt(prompt(1));
-    assert_eq!(turns.interrupt(Instant::now()), [ended(1, Outcome::Cancelled), did(Ok(()))]);
+    assert_eq!(turns.interrupt(Instant::now()), [ended(1, TurnOutcome::Cancelled), did(Ok(()))]);
     assert_eq!(turns.occupy(false), [], "it is never sent");
     assert_eq!(turns.interrupt(Instant::now()), [did(Ok(()))]);
 }
@@ -240,8 +241,8 @@ fn every_order_to_interrupt_is_settled() {
     let mut turns = in_phase(PromptPhase::Begun);
     interrupted(&mut turns, Instant::now());
     interrupted(&mut turns, Instant::now());
-    let cancelled = ended(1, Outcome::Cancelled);
-    assert_eq!(turns.ended(Outcome::Cancelled), [TurnEffect::Close, did(Ok(())), did(Ok(())), cancelled]);
+    let cancelled = ended(1, TurnOutcome::Cancelled);
+    assert_eq!(turns.ended(TurnOutcome::Cancelled), [TurnEffect::Close, did(Ok(())), did(Ok(())), cancelled]);
 }
 
 #[test]
@@ -250,10 +251,10 @@ fn own_work_can_be_interrupted() {
     let mut turns = TurnMachine::new("Agent", true);
     turns.own_work();
     assert_eq!(turns.interrupt(at), [TurnEffect::Interrupt(None)]);
-    turns.interrupt_sent();
+    turns.interrupt_queued();
     turns.interrupt_written(None);
     turns.interrupt_answered(None, Ok(()));
-    let rested = TurnEffect::Report(Report::SelfEnded(Outcome::Cancelled));
+    let rested = TurnEffect::Report(Report::SelfEnded(TurnOutcome::Cancelled));
     assert_eq!(turns.overdue(at + INTERRUPT_GRACE)[1..], [TurnEffect::Close, did(Ok(())), rested]);
 }
 
@@ -263,7 +264,7 @@ fn a_prompt_that_was_handed_over_is_cut_off_by_a_loss_and_the_others_come_back()
         let mut turns = in_phase(phase);
         turns.prompt(prompt(2));
         let (effects, unsent) = turns.agent_exited("it exited");
-        let cut_off = Outcome::Failed("cut_off: it exited".to_owned());
+        let cut_off = TurnOutcome::Failed("cut_off: it exited".to_owned());
         assert_eq!((effects, unsent), (vec![TurnEffect::Close, ended(1, cut_off)], vec![prompt(2)]), "{phase:?}");
         assert!(!turns.is_busy());
     }
@@ -276,11 +277,11 @@ fn a_prompt_that_was_handed_over_is_cut_off_by_a_loss_and_the_others_come_back()
 fn a_prompt_that_was_interrupted_is_not_handed_over_to_the_next_process() {
     let mut turns = in_phase(PromptPhase::Queued);
     interrupted(&mut turns, Instant::now());
-    let cancelled = vec![TurnEffect::Close, did(Ok(())), ended(1, Outcome::Cancelled)];
+    let cancelled = vec![TurnEffect::Close, did(Ok(())), ended(1, TurnOutcome::Cancelled)];
     assert_eq!(turns.agent_exited("it exited"), (cancelled, vec![]));
     let mut turns = in_phase(PromptPhase::Begun);
     interrupted(&mut turns, Instant::now());
-    let cut_off = Outcome::Failed("cut_off: it exited".to_owned());
+    let cut_off = TurnOutcome::Failed("cut_off: it exited".to_owned());
     let effects = vec![TurnEffect::Close, did(Err("it exited")), ended(1, cut_off)];
     assert_eq!(turns.agent_exited("it exited"), (effects, vec![]));
 }
@@ -289,7 +290,7 @@ fn a_prompt_that_was_interrupted_is_not_handed_over_to_the_next_process() {
 fn a_conversation_that_is_left_fails_all_its_prompts() {
     let mut turns = in_phase(PromptPhase::Begun);
     turns.prompt(prompt(2));
-    let failed = || Outcome::Failed("left".to_owned());
+    let failed = || TurnOutcome::Failed("left".to_owned());
     assert_eq!(turns.abandon("left"), [TurnEffect::Close, ended(1, failed()), ended(2, failed())]);
     assert!(!turns.is_busy());
 }
@@ -302,10 +303,10 @@ fn the_late_end_of_a_turn_that_was_given_up_does_not_end_the_next_one() {
     turns.prompt(prompt(2));
     let effects = turns.overdue(at + INTERRUPT_GRACE);
     assert_eq!(effects.last(), Some(&TurnEffect::Prompt(prompt(2))));
-    assert_eq!(turns.ended(Outcome::Completed), [], "it is not written yet");
+    assert_eq!(turns.ended(TurnOutcome::Completed), [], "it is not written yet");
     assert_eq!(turns.written(&turn(2)), [delivered(2)]);
     let unwritable = turns.unwritable("too long");
-    assert_eq!(unwritable, [TurnEffect::Close, ended(2, Outcome::Failed("too long".to_owned()))]);
+    assert_eq!(unwritable, [TurnEffect::Close, ended(2, TurnOutcome::Failed("too long".to_owned()))]);
 }
 
 #[test]
@@ -315,6 +316,6 @@ fn a_prompt_that_cannot_be_written_ends_after_a_turn_that_was_given_up() {
     interrupted(&mut turns, at);
     turns.prompt(prompt(2));
     turns.overdue(at + INTERRUPT_GRACE);
-    let failed = Outcome::Failed("too long".to_owned());
+    let failed = TurnOutcome::Failed("too long".to_owned());
     assert_eq!(turns.unwritable("too long"), [TurnEffect::Close, ended(2, failed)]);
 }

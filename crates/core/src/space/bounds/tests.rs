@@ -136,9 +136,9 @@ fn a_notice_reports_a_text_that_is_not_shown_completely() {
     assert!(notices_of(&item(&mut bounds, text(long()), false).reports).is_empty(), "not yet");
     assert_eq!(notices_of(&bounds.bound(Report::Finished("k".to_owned())).reports), expected);
     grew(&mut bounds, &long());
-    let ended = bounds.bound(Report::SelfEnded(Outcome::Cancelled)).reports;
+    let ended = bounds.bound(Report::SelfEnded(TurnOutcome::Cancelled)).reports;
     assert_eq!(notices_of(&ended), expected, "also when it is cut");
-    assert_eq!(ended.last(), Some(&Report::SelfEnded(Outcome::Cancelled)));
+    assert_eq!(ended.last(), Some(&Report::SelfEnded(TurnOutcome::Cancelled)));
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn every_report_is_bounded_whatever_is_in_it() {
         Report::EarlierPrompt(long()),
         Report::Status { status: long(), summary: Some(long()) },
         Report::Notice(Level::Info, long()),
-        Report::Ended("t".into(), Outcome::Failed(long())),
+        Report::Ended("t".into(), TurnOutcome::Failed(long())),
         Report::Gone(Some(long())),
         Report::Called(1, Ok(json!(long()))),
         Report::Called(1, Err(long())),

@@ -9,7 +9,7 @@ use super::messages::OutgoingMessage;
 use super::settings::SettingKind;
 use super::{Space, SpaceEffect, Ticket};
 use crate::receipt::{Receipt, Stage};
-use crate::request::{Request, RequestId};
+use crate::request::{FingerprintedId, RequestId};
 use crate::slash;
 
 /// Result of executing a command: lines for the answer now, or `Deferred` if the answer follows later.
@@ -25,7 +25,7 @@ impl Space {
         &mut self,
         ticket: Ticket,
         by: &ParticipantId,
-        request: Option<Request>,
+        request: Option<FingerprintedId>,
         command: ConversationCommand,
     ) {
         if let Some(request) = &request
@@ -57,7 +57,7 @@ impl Space {
     }
 
     /// Returns the answer if the request id was used before or cannot be stored. `None` for a new request.
-    fn known_request(&mut self, request: &Request) -> Option<Result<CommandAccepted, SpaceRefusal>> {
+    fn known_request(&mut self, request: &FingerprintedId) -> Option<Result<CommandAccepted, SpaceRefusal>> {
         let answer = match self.ledger.find(&request.id, self.now.steady) {
             Some((fingerprint, _)) if *fingerprint != request.fingerprint => Err(SpaceRefusal::RequestIdReused),
             Some((_, answer)) => answer.clone(),

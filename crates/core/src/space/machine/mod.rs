@@ -30,7 +30,7 @@ use super::roster::{AgentReply, AgentRequest};
 use super::session::{AgentState, Lifecycle};
 use super::state::State;
 use crate::receipt::{Receipt, Stage};
-use crate::request::{Fingerprint, Ledger, Request, RequestId};
+use crate::request::{Fingerprint, FingerprintedId, Ledger, RequestId};
 use acks::PendingAcks;
 use calls::PendingCalls;
 use listing::RunningCalls;
@@ -70,7 +70,7 @@ pub enum SpaceInput {
         /// Participant that sends the command.
         by: ParticipantId,
         /// Request id and fingerprint, if the client gave a request id.
-        request: Option<Request>,
+        request: Option<FingerprintedId>,
         command: ConversationCommand,
     },
     /// The harness of this agent sent a report.

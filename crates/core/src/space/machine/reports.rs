@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::super::command::CommandAccepted;
 use super::super::event::{Acknowledgement, Pause, SpaceEvent, StreamFrame};
 use super::super::extent::Extent;
-use super::super::harness::{HarnessKey, Outcome, PauseReport, Report};
+use super::super::harness::{HarnessKey, PauseReport, Report, TurnOutcome};
 use super::super::item::{Body, Item, Level, Progress, ToolCall};
 use super::super::name::{ItemId, ParticipantId, TurnId};
 use super::super::question::{Closing, Question};
@@ -250,22 +250,22 @@ impl Space {
         self.publish(SpaceEvent::TurnStarted { turn, by: id.clone(), prompt });
     }
 
-    fn ended(&mut self, id: &ParticipantId, turn: &TurnId, outcome: Outcome) {
+    fn ended(&mut self, id: &ParticipantId, turn: &TurnId, outcome: TurnOutcome) {
         let Some(session) = self.sessions.get_mut(id).filter(|session| session.turn.as_ref() == Some(turn)) else {
             return;
         };
         (session.turn, session.self_started) = (None, false);
         match &outcome {
-            Outcome::Completed => {}
+            TurnOutcome::Completed => {}
             // The unfinished item is already shown as interrupted.
-            Outcome::Cancelled if self.has_unfinished(turn) => {}
-            Outcome::Cancelled => self.notice(Level::Info, "interrupted", vec![format!("{id}: interrupted")]),
-            Outcome::Failed(reason) => self.notice(Level::Error, "error", vec![format!("{id}: {reason}")]),
+            TurnOutcome::Cancelled if self.has_unfinished(turn) => {}
+            TurnOutcome::Cancelled => self.notice(Level::Info, "interrupted", vec![format!("{id}: interrupted")]),
+            TurnOutcome::Failed(reason) => self.notice(Level::Error, "error", vec![format!("{id}: {reason}")]),
         }
         let stage = match &outcome {
-            Outcome::Completed => Stage::Finished,
-            Outcome::Cancelled => Stage::Failed(Failure::cancelled()),
-            Outcome::Failed(reason) => Stage::Failed(reason.as_str().into()),
+            TurnOutcome::Completed => Stage::Finished,
+            TurnOutcome::Cancelled => Stage::Failed(Failure::cancelled()),
+            TurnOutcome::Failed(reason) => Stage::Failed(reason.as_str().into()),
         };
         let tally = self.state.turn_stats(turn, self.now.time);
         self.publish(SpaceEvent::TurnEnded(turn.clone(), outcome, tally));
@@ -385,7 +385,7 @@ impl Space {
         let why = reason.clone().unwrap_or_else(|| format!("{id} was shut down"));
         if let Some(turn) = turn {
             let tally = self.state.turn_stats(&turn, self.now.time);
-            self.publish(SpaceEvent::TurnEnded(turn.clone(), Outcome::Failed(why.clone()), tally));
+            self.publish(SpaceEvent::TurnEnded(turn.clone(), TurnOutcome::Failed(why.clone()), tally));
             self.turn_reached(&turn, Stage::Failed(why.as_str().into()));
         }
         if !self.suspended {

@@ -105,7 +105,7 @@ impl Space {
 }
 
 impl Counters {
-    /// Advances the counters to the numbers in the ids of an item.
+    /// Advances the counters, so that the numbers in the item's ids are not assigned again.
     fn advance_past(&mut self, item: &Item) {
         self.items = self.items.max(number(item.id.as_str()));
         let turns = item.turn.iter().chain(&item.starts).map(|turn| number(turn.as_str())).max();

@@ -95,7 +95,7 @@ fn an_agent_named_twice_gets_the_message_once() {
     assert_eq!(orders(&effects).len(), 1);
     let item = bench.space.state().items.iter().next_back().unwrap();
     assert_eq!(item.to, Some(vec![agent()]));
-    let effects = bench.report(Report::Ended(turn, Outcome::Completed));
+    let effects = bench.report(Report::Ended(turn, TurnOutcome::Completed));
     assert_eq!((orders(&effects), bench.stage("r1")), (vec![], Stage::Finished));
     bench.command(None, ConversationCommand::Target(super::super::command::TargetCommand::Only(twice)));
     assert_eq!(bench.space.state().targets.effective(), Some(&[agent()][..]));

@@ -24,7 +24,7 @@ fn id(text: &str) -> RequestId {
 }
 
 fn ended(turn: &str) -> Report {
-    Report::Ended(TurnId::from(turn), Outcome::Completed)
+    Report::Ended(TurnId::from(turn), TurnOutcome::Completed)
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn a_message_that_interrupts_comes_before_those_that_wait() {
     assert!(sent(&effects).is_empty() && again.unwrap().unwrap().duplicate);
     bench.report(Report::Acked(AckedOrder::Interrupt, Ok(())));
     assert_eq!(bench.stage("r3"), Stage::Accepted, "the interrupt is not the message");
-    assert_eq!(sent(&bench.report(Report::Ended(TurnId::from("turn-1"), Outcome::Cancelled))), ["now"]);
+    assert_eq!(sent(&bench.report(Report::Ended(TurnId::from("turn-1"), TurnOutcome::Cancelled))), ["now"]);
     assert_eq!(sent(&bench.report(ended("turn-3"))), ["two"]);
     bench.report(ended("turn-2"));
     assert_eq!(sent(&bench.command(Some("r4"), now).0), ["now"], "an idle agent needs no interrupt");

@@ -1,10 +1,10 @@
 //! An agent without a resume id, unless a prompt "call me NAME" sets one.
 
 use wh_agents::interface::{
-    Agent, AgentFacts, BoxFuture, Harness, HarnessTask, Installation, LoginState, QueryContext, Readiness, Start,
-    StartError,
+    Agent, AgentFacts, BoxFuture, Harness, HarnessTaskChannels, Installation, LoginState, QueryContext, Readiness,
+    Start, StartError,
 };
-use wh_core::space::harness::{Call, Capabilities, Order, Outcome, Report};
+use wh_core::space::harness::{Call, Capabilities, Order, Report, TurnOutcome};
 
 pub(super) struct Mute;
 
@@ -27,14 +27,14 @@ impl Agent for Mute {
     }
 }
 
-async fn live(mut inside: HarnessTask) {
+async fn live(mut inside: HarnessTaskChannels) {
     let can = Capabilities { calls: vec!["restart".into()], ..Capabilities::default() };
     let _ = inside.reports.send(Report::Ready(can)).await;
     while let Some(order) = inside.orders.recv().await {
         let reports = match order {
             Order::Prompt { turn, text, .. } => {
                 let name = text.strip_prefix("call me ").map(|name| Report::ResumeId(Some(name.to_owned())));
-                let ended = Report::Ended(turn.clone(), Outcome::Completed);
+                let ended = Report::Ended(turn.clone(), TurnOutcome::Completed);
                 [Report::Delivered(turn), ended].into_iter().chain(name).collect()
             }
             Order::Call { id, call: Call::Restart } => {

@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::mpsc;
 use wh_agents::Catalog;
 use wh_agents::interface::{
-    Agent, AgentFacts, BoxFuture, Harness, HarnessTask, Installation, LoginState, ManageError, QueryContext, Readiness,
-    Resume, SavedConversation, Start, StartError,
+    Agent, AgentFacts, BoxFuture, Harness, HarnessTaskChannels, Installation, LoginState, ManageError, QueryContext,
+    Readiness, Resume, SavedConversation, Start, StartError,
 };
 use wh_agents::manage::{Launch, LoginWay};
 use wh_core::receipt::Stage;
@@ -22,7 +22,7 @@ use super::{me, until};
 /// An agent that passes each start to the test.
 struct Fake {
     checks: Mutex<u32>,
-    starts: mpsc::Sender<(Start, HarnessTask)>,
+    starts: mpsc::Sender<(Start, HarnessTaskChannels)>,
 }
 
 impl Agent for Fake {
@@ -61,7 +61,7 @@ impl Agent for Fake {
     }
 }
 
-fn running() -> (RunningSpace, mpsc::Receiver<(Start, HarnessTask)>, Arc<Fake>) {
+fn running() -> (RunningSpace, mpsc::Receiver<(Start, HarnessTaskChannels)>, Arc<Fake>) {
     let (starts, started) = mpsc::channel(8);
     let fake = Arc::new(Fake { checks: Mutex::new(0), starts });
     let catalog = Catalog::of(vec![Arc::clone(&fake) as Arc<dyn Agent>, Arc::new(wh_demo::Demo::default())]);
@@ -69,12 +69,12 @@ fn running() -> (RunningSpace, mpsc::Receiver<(Start, HarnessTask)>, Arc<Fake>) 
     (RunningSpace::with_roster("test", me(), Roster { catalog, start }), started, fake)
 }
 
-async fn ready(inside: &HarnessTask) {
+async fn ready(inside: &HarnessTaskChannels) {
     inside.reports.send(Report::Ready(Capabilities::default())).await.unwrap();
 }
 
 /// Ends once its order channel is closed.
-fn end_when_closed(mut inside: HarnessTask) {
+fn end_when_closed(mut inside: HarnessTaskChannels) {
     tokio::spawn(async move {
         while inside.orders.recv().await.is_some() {}
         let _ = inside.reports.send(Report::Gone(Some("its pipe broke".into()))).await;

@@ -111,7 +111,7 @@ async fn on_demand(unused_after: Duration) -> (Surface, Ui, Count, RunningSpace)
         ledger: None,
     };
     let screen = ScreenSpec { history_lines: 10, log_characters: 100 };
-    let hosted = host_on_demand(spec, OnDemandSpec { port, start, screen, unused_after }).await.unwrap();
+    let hosted = host_on_demand(spec, OnDemandUiSpec { port, start, screen, unused_after }).await.unwrap();
     (hosted.surface, ui, count, running)
 }
 

@@ -122,7 +122,7 @@ impl TerminalTask {
     /// input cannot be encoded in the program's current mode.
     async fn command(
         &mut self,
-        request: Option<request::Request>,
+        request: Option<request::FingerprintedId>,
         begun: Option<RequestId>,
         reply: AwaitedReply,
         command: Result<Command, Refusal>,

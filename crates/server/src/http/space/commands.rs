@@ -9,7 +9,7 @@ use serde_json::json;
 use wh_client::Conversation;
 use wh_core::caller::GuardedAction;
 use wh_core::line::{ComposerLine, LineError};
-use wh_core::request::{Content, Request as Named};
+use wh_core::request::{CommandContent, FingerprintedId};
 use wh_core::session::{DeliveryState, Refusal as TerminalRefusal};
 use wh_core::slash::Slash;
 use wh_core::space::command::{CommandAccepted, ConversationCommand};
@@ -87,13 +87,13 @@ async fn questions(State(api): State<ApiState>) -> Result<Json<QuestionsBody>, F
 async fn answer(State(api): State<ApiState>, body: Body) -> Result<Json<DoneBody>, Fault> {
     let body: AnswerRequest = body::json(body).await?;
     let id = request_id(body.request_id.as_deref())?;
-    let content = Content::Answer {
+    let content = CommandContent::Answer {
         question: &body.id,
         option: body.option.as_deref(),
         decision: None,
         text: body.text.as_deref(),
     };
-    let named = id.map(|id| Named::new(id, SENDER, &content));
+    let named = id.map(|id| FingerprintedId::new(id, SENDER, &content));
     let answer = Answer { option: body.option, text: body.text };
     run(&api, named, ConversationCommand::Answer { question: ItemId::from(body.id), answer, decision: None }).await
 }
@@ -102,8 +102,8 @@ async fn interrupt(State(api): State<ApiState>, body: Body) -> Result<Json<DoneB
     let body: InterruptRequest = body::json_or_nothing(body).await?;
     let id = request_id(body.request_id.as_deref())?;
     let usual = |one: &String| api.is_default_target(std::slice::from_ref(one));
-    let content = Content::Interrupt(body.participant.as_ref().filter(|one| !usual(one)).map(String::as_str));
-    let named = id.map(|id| Named::new(id, SENDER, &content));
+    let content = CommandContent::Interrupt(body.participant.as_ref().filter(|one| !usual(one)).map(String::as_str));
+    let named = id.map(|id| FingerprintedId::new(id, SENDER, &content));
     match api.conversation {
         Some(_) => run(&api, named, ConversationCommand::Interrupt(body.participant.map(ParticipantId::from))).await,
         None => interrupt_program(&api, named).await,
@@ -114,7 +114,7 @@ async fn interrupt(State(api): State<ApiState>, body: Body) -> Result<Json<DoneB
 const INTERRUPT_READ_TIMEOUT: Duration = Duration::from_millis(1500);
 
 /// Interrupts a terminal program. The interrupt is delivered before input that is still queued.
-async fn interrupt_program(api: &ApiState, named: Option<Named>) -> Result<Json<DoneBody>, Fault> {
+async fn interrupt_program(api: &ApiState, named: Option<FingerprintedId>) -> Result<Json<DoneBody>, Fault> {
     let id = named.as_ref().map(|named| named.id.clone());
     let interrupted = tokio::time::timeout(INTERRUPT_READ_TIMEOUT, api.surface.interrupt(Vec::new(), named)).await;
     let done = interrupted.map_err(|_| Fault::Unread)??;
@@ -142,7 +142,7 @@ async fn command(State(api): State<ApiState>, body: Body) -> Result<Json<DoneBod
             return Err(Fault::Refused("Invalid command", hint));
         }
     };
-    let named = id.map(|id| Named::new(id, SENDER, &Content::Line(body.command.trim())));
+    let named = id.map(|id| FingerprintedId::new(id, SENDER, &CommandContent::Line(body.command.trim())));
     let CommandAccepted { receipt, lines, duplicate, .. } = run_line(api.conversation()?, named, asked).await?;
     Ok(Json(DoneBody { ok: true, lines, receipt: Some(receipt_body(&receipt)), duplicate }))
 }
@@ -156,7 +156,7 @@ async fn receipt(State(api): State<ApiState>, Path(id): Path<String>) -> Result<
 /// Executes a slash command in the space or in its UI.
 pub(super) async fn run_line(
     conversation: &Conversation,
-    named: Option<Named>,
+    named: Option<FingerprintedId>,
     asked: Slash,
 ) -> Result<CommandAccepted, Fault> {
     let (command, ui) = match asked {
@@ -170,7 +170,11 @@ pub(super) async fn run_line(
     Ok(done)
 }
 
-async fn run(api: &ApiState, named: Option<Named>, command: ConversationCommand) -> Result<Json<DoneBody>, Fault> {
+async fn run(
+    api: &ApiState,
+    named: Option<FingerprintedId>,
+    command: ConversationCommand,
+) -> Result<Json<DoneBody>, Fault> {
     let conversation = api.conversation()?;
     let me = conversation.me.clone();
     let CommandAccepted { receipt, lines, duplicate, .. } = conversation.space.command(me, named, command).await??;

@@ -5,7 +5,7 @@ use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use serde_json::{Map, Value, json};
 use wh_core::line::ComposerLine;
-use wh_core::request::{Content, Request as Named, TextDigest};
+use wh_core::request::{CommandContent, FingerprintedId, TextDigest};
 use wh_core::space::ParticipantId;
 use wh_core::space::command::CommandAccepted;
 use wh_core::space::item::Body as ItemBody;
@@ -91,13 +91,13 @@ async fn message(State(api): State<ApiState>, peer: Peer, body: Body) -> Result<
     let content = match &line {
         ComposerLine::Message { text, .. } => {
             let to = request.to.as_deref().filter(|to| !api.is_default_target(to));
-            Content::Text { digest: TextDigest::of(text), interrupt: false, to }
+            CommandContent::Text { digest: TextDigest::of(text), interrupt: false, to }
         }
-        ComposerLine::Slash(_) | ComposerLine::Envelope(_) => Content::Line(request.message.trim()),
+        ComposerLine::Slash(_) | ComposerLine::Envelope(_) => CommandContent::Line(request.message.trim()),
     };
     line.check_shell(request.allow_shell).map_err(Fault::Line)?;
     api.admit(&peer, line.act()).await?;
-    let named = id.map(|id| Named::new(id, SENDER, &content));
+    let named = id.map(|id| FingerprintedId::new(id, SENDER, &content));
     let CommandAccepted { receipt, duplicate, lines, .. } = run_line(conversation, named, line.into_slash()).await?;
     let ReceiptBody { request_id, turn, stage, reason, code, .. } = receipt_body(&receipt);
     let status = "Message submitted".to_owned();

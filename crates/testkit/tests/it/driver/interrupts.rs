@@ -13,7 +13,7 @@ async fn an_interrupted_turn_is_cancelled() {
     run.says().await;
     run.order(Order::Interrupt).await;
     assert_eq!(run.did(AckedOrder::Interrupt).await, Ok(()));
-    assert_eq!(run.ended(&turn).await, Outcome::Cancelled);
+    assert_eq!(run.ended(&turn).await, TurnOutcome::Cancelled);
     run.order(Order::Interrupt).await;
     assert_eq!(run.did(AckedOrder::Interrupt).await, Ok(()), "there is nothing left to stop");
     run.end().await;
@@ -25,7 +25,7 @@ async fn an_interrupt_closes_open_questions() {
     let turn = run.prompt("may touch").await;
     let key = run.asked().await;
     run.order(Order::Interrupt).await;
-    assert_eq!(run.ended(&turn).await, Outcome::Cancelled);
+    assert_eq!(run.ended(&turn).await, TurnOutcome::Cancelled);
     run.position(|report| *report == Report::Withdrew(key.clone()));
     assert_eq!(run.statuses().last(), Some(&ToolStatus::Cancelled));
     run.end().await;
@@ -40,14 +40,14 @@ async fn does_not_stop(policy: &str) -> Result<(), String> {
     let begin = Instant::now();
     run.order(Order::Interrupt).await;
     let did = run.did(AckedOrder::Interrupt).await;
-    assert_eq!(run.ended(&turn).await, Outcome::Cancelled);
+    assert_eq!(run.ended(&turn).await, TurnOutcome::Cancelled);
     assert!(begin.elapsed() >= DRIVER_GRACE, "{:?}", begin.elapsed());
     let [warning] = run.notices(Level::Warning)[..] else { panic!("one warning: {:?}", run.reports) };
     assert_eq!(warning, "Line has not stopped within 5s of the interrupt");
     let next = run.prompt("say next").await;
     run.wait(|report| (*report == Report::Delivered(next.clone())).then_some(())).await;
     run.touch("go");
-    assert_eq!(run.ended(&next).await, Outcome::Completed);
+    assert_eq!(run.ended(&next).await, TurnOutcome::Completed);
     assert!(run.text().ends_with("next"));
     assert_eq!(run.count(|report| matches!(report, Report::Ended(..))), 2);
     run.end().await;
@@ -71,7 +71,7 @@ async fn a_refused_interrupt_whose_turn_ends_anyway_is_done() {
     run.says().await;
     run.order(Order::Interrupt).await;
     assert_eq!(run.did(AckedOrder::Interrupt).await, Ok(()));
-    assert_eq!(run.ended(&turn).await, Outcome::Completed);
+    assert_eq!(run.ended(&turn).await, TurnOutcome::Completed);
     assert!(run.notices(Level::Warning).is_empty(), "{:?}", run.reports);
     run.end().await;
 }
@@ -86,7 +86,7 @@ async fn a_refused_interrupt_whose_turn_continues_fails() {
     assert_eq!(run.notices(Level::Warning), ["the agent was not interrupted: not now"]);
     run.wait(|report| matches!(report, Report::Grew { .. }).then_some(())).await;
     run.touch("go");
-    assert_eq!(run.ended(&turn).await, Outcome::Completed);
+    assert_eq!(run.ended(&turn).await, TurnOutcome::Completed);
     run.end().await;
 }
 
@@ -98,7 +98,7 @@ async fn an_interrupt_directly_after_a_prompt_is_written_after_it() {
         let turn = run.prompt("stream").await;
         run.order(Order::Interrupt).await;
         assert_eq!(run.did(AckedOrder::Interrupt).await, Ok(()));
-        assert_eq!(run.ended(&turn).await, Outcome::Cancelled);
+        assert_eq!(run.ended(&turn).await, TurnOutcome::Cancelled);
     }
     let heard = run.heard();
     for number in 1..=100 {
@@ -116,7 +116,7 @@ async fn an_interrupt_while_it_connects_cancels_the_prompts_that_wait() {
     let turn = run.prompt("say never").await;
     run.starts().await;
     run.order(Order::Interrupt).await;
-    assert_eq!(run.ended(&turn).await, Outcome::Cancelled);
+    assert_eq!(run.ended(&turn).await, TurnOutcome::Cancelled);
     assert_eq!(run.did(AckedOrder::Interrupt).await, Ok(()));
     run.end().await;
 }
@@ -132,7 +132,7 @@ async fn every_order_to_interrupt_has_an_outcome() {
     let interrupts = move || fs::read_to_string(folder.join("heard")).unwrap().matches("interrupt\"").count();
     condition("both are read", move || (interrupts() == 2).then_some(())).await;
     run.touch("go");
-    assert_eq!(run.ended(&turn).await, Outcome::Completed);
+    assert_eq!(run.ended(&turn).await, TurnOutcome::Completed);
     assert_eq!(run.count(|report| *report == Report::Acked(AckedOrder::Interrupt, Ok(()))), 2);
     run.end().await;
 }
@@ -144,10 +144,10 @@ async fn an_interrupted_prompt_that_is_read_too_late_does_not_run() {
     run.ready().await;
     run.order(Order::Interrupt).await;
     assert_eq!(run.did(AckedOrder::Interrupt).await, Err("the agent does not read its input".to_owned()));
-    assert_eq!(run.ended(&turn).await, Outcome::Cancelled);
+    assert_eq!(run.ended(&turn).await, TurnOutcome::Cancelled);
     let next = run.prompt("say next").await;
     run.touch("go");
-    assert_eq!(run.ended(&next).await, Outcome::Completed);
+    assert_eq!(run.ended(&next).await, TurnOutcome::Completed);
     assert_eq!(run.prompts(), ["stream", "say next"]);
     assert_eq!(run.count(|report| matches!(report, Report::Started(_))), 1);
     run.end().await;
@@ -159,7 +159,7 @@ async fn a_turn_under_way_is_interrupted_before_the_end() {
     let turn = run.prompt("stream").await;
     run.says().await;
     run.order(Order::End).await;
-    assert_eq!(run.ended(&turn).await, Outcome::Cancelled);
+    assert_eq!(run.ended(&turn).await, TurnOutcome::Cancelled);
     assert_eq!(run.gone().await, None);
     assert_eq!(run.heard().last().map(|line| line["op"].clone()), Some("interrupt".into()));
 }
@@ -170,7 +170,7 @@ async fn a_new_conversation_interrupts_the_turn_of_the_old_one() {
     let turn = run.prompt("stream").await;
     run.says().await;
     run.order(Order::Call { id: 1, call: Call::Restart }).await;
-    assert!(matches!(run.ended(&turn).await, Outcome::Failed(why) if why == "a new conversation was started"));
+    assert!(matches!(run.ended(&turn).await, TurnOutcome::Failed(why) if why == "a new conversation was started"));
     run.wait(|report| matches!(report, Report::Called(1, Ok(_))).then_some(())).await;
     assert_eq!(run.heard().iter().filter(|line| line["op"] == "interrupt").count(), 1);
     run.end().await;

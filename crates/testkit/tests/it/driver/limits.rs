@@ -25,7 +25,7 @@ async fn an_answer_that_is_not_read_fails_after_the_timeout() {
     assert!(begin.elapsed() >= DRIVER_GRACE, "{:?}", begin.elapsed());
     assert_eq!(run.notices(Level::Error), [format!("the answer was not delivered: {why}")]);
     run.touch("go");
-    assert_eq!(run.ended(&turn).await, Outcome::Completed);
+    assert_eq!(run.ended(&turn).await, TurnOutcome::Completed);
     run.end().await;
 }
 
@@ -76,7 +76,7 @@ async fn an_end_while_it_connects_leaves_no_process() {
 async fn a_flood_before_the_handshake_is_bounded() {
     let mut run = Run::new(&["flood=50000"]).await;
     let turn = run.prompt("say end").await;
-    assert_eq!(run.ended(&turn).await, Outcome::Completed);
+    assert_eq!(run.ended(&turn).await, TurnOutcome::Completed);
     let text = run.text();
     assert!(text.ends_with("end") && text.len() > "end".len(), "{} bytes", text.len());
     assert!(text.len() <= MAX_BUFFERED_BYTES, "{} bytes", text.len());

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use tokio::time::timeout;
 use wh_agents::interface::{Agent, Harness, Start};
 use wh_core::space::TurnId;
-use wh_core::space::harness::{AckedOrder, Capabilities, Order, Outcome, Report};
+use wh_core::space::harness::{AckedOrder, Capabilities, Order, Report, TurnOutcome};
 use wh_core::space::item::{Body, Level, ToolStatus};
 use wh_core::space::question::Answer;
 use wh_testkit::line_agent::LineAgent;
@@ -84,7 +84,7 @@ impl Run {
         }
     }
 
-    async fn ended(&mut self, turn: &TurnId) -> Outcome {
+    async fn ended(&mut self, turn: &TurnId) -> TurnOutcome {
         self.wait(|report| match report {
             Report::Ended(ended, outcome) if ended == turn => Some(outcome.clone()),
             _ => None,

@@ -10,7 +10,7 @@ use super::*;
 async fn a_turn_is_reported_from_its_delivery_to_its_end() {
     let mut run = Run::new(&[]).await;
     let turn = run.prompt("think hm; say one two; tool look; say three").await;
-    assert_eq!(run.ended(&turn).await, Outcome::Completed);
+    assert_eq!(run.ended(&turn).await, TurnOutcome::Completed);
     let [delivered, submitted, started] = [
         run.position(|report| *report == Report::Delivered(turn.clone())),
         run.position(|report| *report == Report::Submitted(turn.clone())),
@@ -32,7 +32,7 @@ async fn a_permission_is_granted_or_denied() {
         let key = run.asked().await;
         run.answer(&key, Some(answer), None).await;
         assert_eq!(run.did(AckedOrder::Answer(key)).await, Ok(()));
-        assert_eq!(run.ended(&turn).await, Outcome::Completed);
+        assert_eq!(run.ended(&turn).await, TurnOutcome::Completed);
         assert_eq!(run.statuses().last(), Some(&last));
     }
     run.end().await;
@@ -47,7 +47,7 @@ async fn the_parts_of_a_question_are_answered_together() {
     assert_eq!(run.did(AckedOrder::Answer(second)).await, Ok(()));
     run.answer(&first, None, Some("1")).await;
     assert_eq!(run.did(AckedOrder::Answer(first)).await, Ok(()));
-    assert_eq!(run.ended(&turn).await, Outcome::Completed);
+    assert_eq!(run.ended(&turn).await, TurnOutcome::Completed);
     assert_eq!(run.text(), "12");
     run.end().await;
 }
@@ -61,7 +61,7 @@ async fn a_withdrawn_question_cannot_be_answered() {
     run.answer(&key, None, Some("because")).await;
     assert_eq!(run.did(AckedOrder::Answer(key)).await, Err("the question is no longer open".to_owned()));
     run.touch("go");
-    assert_eq!(run.ended(&turn).await, Outcome::Completed);
+    assert_eq!(run.ended(&turn).await, TurnOutcome::Completed);
     assert_eq!(run.heard().iter().filter(|line| line["op"] == "answer").count(), 0);
     run.end().await;
 }
@@ -70,14 +70,14 @@ async fn a_withdrawn_question_cannot_be_answered() {
 async fn work_without_a_prompt_begins_rests_and_can_be_interrupted() {
     let mut run = Run::new(&[]).await;
     let turn = run.prompt("own say mine").await;
-    assert_eq!(run.ended(&turn).await, Outcome::Completed);
-    run.wait(|report| (*report == Report::SelfEnded(Outcome::Completed)).then_some(())).await;
+    assert_eq!(run.ended(&turn).await, TurnOutcome::Completed);
+    run.wait(|report| (*report == Report::SelfEnded(TurnOutcome::Completed)).then_some(())).await;
     assert_eq!((run.text().as_str(), run.count(|report| *report == Report::SelfStarted)), ("mine", 1));
     run.prompt("own stream").await;
     run.says().await;
     run.order(Order::Interrupt).await;
     assert_eq!(run.did(AckedOrder::Interrupt).await, Ok(()));
-    run.wait(|report| (*report == Report::SelfEnded(Outcome::Cancelled)).then_some(())).await;
+    run.wait(|report| (*report == Report::SelfEnded(TurnOutcome::Cancelled)).then_some(())).await;
     run.end().await;
 }
 
@@ -88,7 +88,7 @@ async fn a_prompt_waits_for_work_without_a_prompt() {
     run.says().await;
     let turn = run.prompt("say yours").await;
     run.touch("go");
-    assert_eq!(run.ended(&turn).await, Outcome::Completed);
+    assert_eq!(run.ended(&turn).await, TurnOutcome::Completed);
     let rested = run.position(|report| matches!(report, Report::SelfEnded(_)));
     assert!(rested < run.position(|report| *report == Report::Delivered(turn.clone())));
     run.end().await;
@@ -100,7 +100,7 @@ async fn attachments_are_warned_about() {
     let attachment = Attachment { name: "a.txt".to_owned(), media_type: "text/plain".to_owned(), size: 1 };
     let (turn, item, text) = (TurnId::from("turn"), "item".into(), "say seen".to_owned());
     run.order(Order::Prompt { turn: turn.clone(), item, text, attachments: vec![attachment] }).await;
-    assert_eq!(run.ended(&turn).await, Outcome::Completed);
+    assert_eq!(run.ended(&turn).await, TurnOutcome::Completed);
     let [warning] = run.notices(Level::Warning)[..] else { panic!("one warning: {:?}", run.reports) };
     assert!(warning.starts_with("Line does not support attachments"), "{warning}");
     run.end().await;
@@ -115,7 +115,7 @@ async fn a_mode_that_skips_permissions_is_left_unless_it_is_allowed() {
     let [warning] = run.notices(Level::Warning)[..] else { panic!("one warning: {:?}", run.reports) };
     assert!(warning.contains("is in mode \"wild\", which skips permissions"), "{warning}");
     run.touch("go");
-    assert_eq!(run.ended(&turn).await, Outcome::Completed);
+    assert_eq!(run.ended(&turn).await, TurnOutcome::Completed);
     run.order(Order::SetMode("wild".to_owned())).await;
     let refused = run.did(AckedOrder::Mode("wild".to_owned())).await.unwrap_err();
     assert!(refused.contains("skips permissions") && refused.contains("--allow-skipping-permissions"), "{refused}");
@@ -131,7 +131,7 @@ async fn a_mode_that_skips_permissions_is_left_unless_it_is_allowed() {
 
     let mut run = Run::with(&["mode=wild"], |start| start.may_skip_permissions = true).await;
     let turn = run.prompt("mode ask; mode wild; say on").await;
-    assert_eq!(run.ended(&turn).await, Outcome::Completed);
+    assert_eq!(run.ended(&turn).await, TurnOutcome::Completed);
     assert!(run.notices(Level::Warning).is_empty() && run.heard().iter().all(|line| line["op"] != "set"));
     run.end().await;
 }

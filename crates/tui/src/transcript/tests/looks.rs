@@ -149,7 +149,7 @@ fn the_duration_of_an_interrupted_thought_is_fixed() {
     bench.state.apply(&started, at(0));
     let thought = Body::Thought { text: "Let me see.".to_owned(), action: None, tokens: None };
     bench.put("demo", 1, thought, Progress::Growing);
-    bench.state.apply(&SpaceEvent::TurnEnded(turn, Outcome::Cancelled, TurnStats::default()), at(3));
+    bench.state.apply(&SpaceEvent::TurnEnded(turn, TurnOutcome::Cancelled, TurnStats::default()), at(3));
     let expected = " ◇ demo thought for 2s (interrupted)";
     assert_eq!(bench.whole(), [expected]);
     bench.put("demo", 40, text("much later"), Progress::Done);

@@ -13,7 +13,7 @@ use ratatui::layout::Rect;
 use wh_client::MirrorChange;
 use wh_core::input::{Gesture, Modifiers, Mouse, MouseAction, MouseButton};
 use wh_core::space::event::{ParticipantRole, SpaceEvent, TurnStats};
-use wh_core::space::harness::Outcome;
+use wh_core::space::harness::TurnOutcome;
 use wh_core::space::item::{Body, Item, Progress};
 use wh_core::space::state::State;
 use wh_core::space::{ItemId, ParticipantId, TurnId};

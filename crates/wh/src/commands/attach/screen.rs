@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::mpsc;
 use wh_client::sender::DaemonConnection;
-use wh_client::{Attachment, FromTerminal, Surface, SurfaceRequest, ToTerminal};
+use wh_client::{Attachment, Surface, SurfaceRequest, ToTerminal, UserTerminalEvent};
 use wh_core::terminal::Exit;
 use wh_screen::render::LEAVE_SCREEN;
 use wh_wire::attach::{ATTACH_HEADER_BYTES, AttachInput, AttachOutput, decode_header};
@@ -72,8 +72,8 @@ async fn bridge(
                 None => break AttachEnd::Detached,
             },
             change = changes.recv() => match change {
-                Some(FromTerminal::Resized(size)) => AttachInput::Resized(size.columns, size.rows),
-                Some(FromTerminal::Continue) => AttachInput::Redraw,
+                Some(UserTerminalEvent::Resized(size)) => AttachInput::Resized(size.columns, size.rows),
+                Some(UserTerminalEvent::Continue) => AttachInput::Redraw,
                 None => break AttachEnd::Detached,
             },
         };

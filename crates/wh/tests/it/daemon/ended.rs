@@ -8,7 +8,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::json;
 use wh_pipe::pidfd;
-use wh_pipe::proc::{ProcessId, ProcessStat};
+use wh_pipe::proc::{ProcessIdentity, ProcessStat};
 use wh_pipe::tree;
 use wh_testkit::wh::Wh;
 use wh_testkit::{CONDITION_TIMEOUT, eventually, tools};
@@ -243,7 +243,7 @@ fn processes_that_cannot_be_ended_are_listed_and_fail_the_command() {
         let found = roots(&of_session).first().copied()?;
         let status = fs::read_to_string(format!("/proc/{found}/status")).ok()?;
         (status.contains("Name:\tsleep") && status.contains("Uid:\t0\t0\t0"))
-            .then(|| ProcessId::of(found.as_raw()).ok())?
+            .then(|| ProcessIdentity::of(found.as_raw()).ok())?
     });
     let _kill = AtEnd(|| drop(pidfd::signal(root, Signal::SIGKILL)));
     let named = format!("process {} could not be ended", root.pid);
@@ -258,7 +258,7 @@ fn processes_that_cannot_be_ended_are_listed_and_fail_the_command() {
 
     let (code, said) = wh(&["run", "--", "bash", "-c", &format!("{}exit 0", script("run"))]);
     let pid = said.split("process ").nth(1).and_then(|rest| rest.split(' ').next()).and_then(|pid| pid.parse().ok());
-    let left = ProcessId::of(pid.unwrap_or_else(|| panic!("{said}"))).expect("it still runs");
+    let left = ProcessIdentity::of(pid.unwrap_or_else(|| panic!("{said}"))).expect("it still runs");
     let _kill_left = AtEnd(|| drop(pidfd::signal(left, Signal::SIGKILL)));
     let named = format!("process {} could not be ended", left.pid);
     assert!(code == Some(125) && said.contains(&named), "{code:?}: {said}");
