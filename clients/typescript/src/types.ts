@@ -503,7 +503,7 @@ export interface Message {
   protocol: string;
   /** Time at which the message was added to the conversation. Always later than the time of the previous message. */
   receivedAt: string;
-  /** True if this client sent the message. */
+  /** True if the sender is the user of this client. */
   sent: boolean;
   /** Recipients; null for all participants. */
   to: Array<string> | null;
@@ -610,7 +610,7 @@ export interface OutputBody {
   next: number | null;
   /** Start of this part as a byte offset in the UTF-8 output. */
   offset: number;
-  /** Number of bytes of the output that the item contains. */
+  /** Number of output bytes in the item itself, whose text may be truncated. */
   shown: number;
   /** Text of this part: message, reasoning or tool output. A file change is shown as a patch. */
   text: string;

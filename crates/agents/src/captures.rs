@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 use wh_core::space::bounds::ReportBounds;
 use wh_core::space::harness::Report;
-use wh_core::space::item::{Body, ToolCall, ToolStatus};
+use wh_core::space::item::{ItemBody, ToolCall, ToolStatus};
 use wh_wire::{acp, claude, codex};
 
 /// Returns the lines that the agent wrote in the captures.
@@ -18,7 +18,7 @@ fn captured_lines(captures: &[&str]) -> Vec<String> {
 /// Items built from the reports of a replay.
 #[derive(Default)]
 struct ReplayedItems {
-    items: HashMap<String, (Body, bool)>,
+    items: HashMap<String, (ItemBody, bool)>,
     order: Vec<String>,
     bounds: ReportBounds,
 }
@@ -38,9 +38,9 @@ impl ReplayedItems {
                     if !self.items.contains_key(&key) {
                         self.order.push(key.clone());
                     }
-                    let none = || (Body::Text { text: String::new(), attachments: Vec::new() }, false);
+                    let none = || (ItemBody::Text { text: String::new(), attachments: Vec::new() }, false);
                     match &mut self.items.entry(key).or_insert_with(none).0 {
-                        Body::Text { text, .. } | Body::Thought { text, .. } => text.push_str(&more),
+                        ItemBody::Text { text, .. } | ItemBody::Thought { text, .. } => text.push_str(&more),
                         _ => {}
                     }
                 }
@@ -57,7 +57,7 @@ impl ReplayedItems {
     fn all_are_over(&self) {
         for (key, (body, done)) in &self.items {
             assert!(done, "{key} is not complete: {body:?}");
-            if let Body::Tool(call) = body {
+            if let ItemBody::Tool(call) = body {
                 assert!(call.status.is_over(), "{call:?}");
             }
         }
@@ -65,7 +65,7 @@ impl ReplayedItems {
 
     fn texts(&self) -> Vec<&str> {
         let text = |key: &String| match &self.items.get(key)?.0 {
-            Body::Text { text, .. } => Some(text.as_str()),
+            ItemBody::Text { text, .. } => Some(text.as_str()),
             _ => None,
         };
         self.order.iter().filter_map(text).collect()
@@ -73,7 +73,7 @@ impl ReplayedItems {
 
     fn calls(&self) -> Vec<&ToolCall> {
         let call = |key: &String| match &self.items.get(key)?.0 {
-            Body::Tool(call) => Some(call),
+            ItemBody::Tool(call) => Some(call),
             _ => None,
         };
         self.order.iter().filter_map(call).collect()
@@ -116,19 +116,19 @@ fn every_line_of_codex_becomes_what_it_is() {
         let Some(method) = message["method"].as_str().map(str::to_owned).filter(|_| message.get("id").is_none()) else {
             continue;
         };
-        match codex::Notification::read(&method, message["params"].take()) {
-            codex::Notification::Item { turn, item, done, .. } => made.take(items.item(turn, item, done)),
-            codex::Notification::Delta { turn, item, text, .. } => made.take(items.grow(turn, item, text)),
-            codex::Notification::Thought { turn, item, text, full, .. } => {
+        match codex::ServerNotification::read(&method, message["params"].take()) {
+            codex::ServerNotification::Item { turn, item, done, .. } => made.take(items.item(turn, item, done)),
+            codex::ServerNotification::Delta { turn, item, text, .. } => made.take(items.grow(turn, item, text)),
+            codex::ServerNotification::Thought { turn, item, text, full, .. } => {
                 made.take(items.think(turn, item, text, full));
             }
-            codex::Notification::PatchUpdated { turn, item, changes, .. } => {
+            codex::ServerNotification::PatchUpdated { turn, item, changes, .. } => {
                 made.take(items.patch(turn, item, changes));
             }
-            codex::Notification::PlanUpdated { explanation, steps, .. } => {
+            codex::ServerNotification::PlanUpdated { explanation, steps, .. } => {
                 made.take(items.plan(explanation.as_deref(), &steps));
             }
-            codex::Notification::TurnCompleted { .. } => made.take(items.end()),
+            codex::ServerNotification::TurnCompleted { .. } => made.take(items.end()),
             _ => {}
         }
     }
@@ -156,10 +156,16 @@ fn every_line_of_the_agent_client_protocol_becomes_what_it_is() {
         }
         let update: acp::SessionUpdate = acp::read(message["params"].take());
         match update.update {
-            acp::Update::AgentMessage(chunk) => made.take(items.chunk(crate::acp::items::MessageKind::Message, chunk)),
-            acp::Update::AgentThought(chunk) => made.take(items.chunk(crate::acp::items::MessageKind::Thought, chunk)),
-            acp::Update::ToolCall(call) | acp::Update::ToolCallUpdate(call) => made.take(items.call(*call)),
-            acp::Update::Plan(entries) => made.take(items.plan(&entries)),
+            acp::SessionUpdateKind::AgentMessage(chunk) => {
+                made.take(items.chunk(crate::acp::items::MessageKind::Message, chunk))
+            }
+            acp::SessionUpdateKind::AgentThought(chunk) => {
+                made.take(items.chunk(crate::acp::items::MessageKind::Thought, chunk))
+            }
+            acp::SessionUpdateKind::ToolCall(call) | acp::SessionUpdateKind::ToolCallUpdate(call) => {
+                made.take(items.call(*call))
+            }
+            acp::SessionUpdateKind::Plan(entries) => made.take(items.plan(&entries)),
             _ => {}
         }
     }

@@ -17,7 +17,7 @@ use crate::program::{Environment, Program};
 use crate::program_agent::ProgramAgent;
 
 pub use expand::VariableLookup;
-pub use file::{AgentsFile, FileError};
+pub use file::{AgentsFile, AgentsFileError};
 pub use outline::AgentOutline;
 
 /// Known agents, installed or not, in display order.
@@ -41,14 +41,14 @@ struct AgentOrigin {
 impl Catalog {
     /// Builds the catalog from the `internal` agents, the built-in table and `files`, in this order. Files cannot
     /// change internal agents. A later file overrides an earlier file. `supervisor` is the command line of the
-    /// supervisor process for all agents (see `wh_pipe::supervisor`). `variables` looks up the values of variables in
-    /// the files.
+    /// supervisor process for all agents (see `wh_pipe::supervisor`). `variables` returns the values of the variables
+    /// that the files use.
     pub fn with(
         internal: Vec<Arc<dyn Agent>>,
         supervisor: Option<Vec<OsString>>,
         files: &[AgentsFile],
         variables: VariableLookup,
-    ) -> Result<Self, FileError> {
+    ) -> Result<Self, AgentsFileError> {
         let mut catalog = Self::of(internal);
         catalog.origins.resize_with(catalog.agents.len(), AgentOrigin::default);
         let (reserved, mut drafts) = (catalog.ids(), draft::built_in());

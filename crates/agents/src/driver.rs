@@ -19,17 +19,17 @@ use tokio::time::{Instant, sleep_until};
 use tracing::debug;
 use wh_core::space::ItemId;
 use wh_core::space::harness::{AckedOrder, Order, Report, TurnOutcome};
-use wh_core::space::item::Level;
+use wh_core::space::item::NoticeLevel;
 use wh_pipe::link::{Codec, Link, LinkEvent, LinkEvents};
 use wh_pipe::{Exit, ProgramExit};
 
-use crate::interface::{HarnessTaskChannels, Reports, ReportsClosed};
-use machine::{AfterOrder, DriverMachine};
+use crate::interface::{HarnessTaskChannels, ReportSender, ReportsClosed};
+use machine::{DriverMachine, OrderOutcome};
 use outbox::{FinishedFrame, FramePurpose, Outbox, WriteOutcome as Written};
 use presentable::presentable;
 pub use protocol::{
-    AgentSetting, Connect, ConnectError, Connected, DriverState, DriverStep, DriverSteps, FrameOf, MessageOf, Protocol,
-    RequestFailure,
+    AgentSetting, ConnectError, Connected, DriverState, DriverStep, DriverSteps, Handshake, Protocol, ProtocolFrame,
+    ProtocolMessage, RequestFailure,
 };
 use turn::TurnMachine;
 #[cfg(test)]
@@ -55,8 +55,8 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum number of unsent reports while a process ends. At the limit, the driver stops reading the agent's output.
 const MAX_UNSENT_REPORTS: usize = 256;
 
-/// Maximum number of consecutive processes that are killed by a signal before wh has written a frame to them. If one
-/// more process is killed, wh gives up.
+/// Maximum number of consecutive processes that are killed by a signal before wh has written a frame after the
+/// handshake. If one more process is killed, wh gives up.
 const MAX_FRUITLESS_STARTS: usize = 2;
 
 /// Reason why the driver stops using a process.
@@ -75,7 +75,7 @@ enum ProcessEnd {
 
 /// Runs an agent until the owner ends the agent or the agent can no longer be used. `may_skip` allows modes that skip
 /// permissions.
-pub async fn run<P: Connect>(protocol: P, may_skip: bool, task: HarnessTaskChannels) {
+pub async fn run<P: Handshake>(protocol: P, may_skip: bool, task: HarnessTaskChannels) {
     let HarnessTaskChannels { orders, reports, kill_switch } = task;
     let machine = DriverMachine::new(protocol, may_skip);
     let (buffered_orders, unsent) = (VecDeque::new(), VecDeque::new());
@@ -92,7 +92,7 @@ pub async fn run<P: Connect>(protocol: P, may_skip: bool, task: HarnessTaskChann
 struct Driver<P: Protocol> {
     machine: DriverMachine<P>,
     orders: mpsc::Receiver<Order>,
-    reports: Reports,
+    reports: ReportSender,
     /// Orders that were received but not yet executed.
     buffered_orders: VecDeque<Order>,
     /// Reports that wait for room in the channel.
@@ -103,7 +103,7 @@ struct Driver<P: Protocol> {
 type PendingRequests<P> = HashMap<<<P as Protocol>::Codec as Codec>::Id, (FramePurpose<P>, Option<Instant>)>;
 
 /// Process of the agent, with its queued frames and pending requests.
-struct Process<P: Protocol> {
+struct AgentProcess<P: Protocol> {
     link: Link<P::Codec>,
     events: LinkEvents<P::Codec>,
     outbox: Outbox<P>,
@@ -114,7 +114,7 @@ struct Process<P: Protocol> {
 }
 
 /// Input of the driver's loop.
-enum Input<P: Protocol> {
+enum DriverInput<P: Protocol> {
     Order(Option<Order>),
     Event(Option<LinkEvent<P::Codec>>),
     FrameFinished(FinishedFrame<P>),
@@ -135,7 +135,7 @@ impl From<ReportsClosed> for WaitAborted {
     }
 }
 
-impl<P: Connect> Driver<P> {
+impl<P: Handshake> Driver<P> {
     /// Runs the agent's processes one after another. Returns the reason if no further process can be started; `None` if
     /// the owner ended the agent.
     async fn run_processes(&mut self) -> Result<Option<String>, ReportsClosed> {
@@ -157,7 +157,7 @@ impl<P: Connect> Driver<P> {
                     let context = if has_context { ", with the text of the lost conversation as context" } else { "" };
                     let lost = format!("the conversation is lost, because the agent could not resume it ({why})");
                     let text = format!("{lost}; a new conversation begins{context}");
-                    self.reports.send(Report::Notice(Level::Error, text)).await?;
+                    self.reports.send(Report::Notice(NoticeLevel::Error, text)).await?;
                     self.reports.send(Report::ResumeId(None)).await?;
                     resumes = false;
                     continue;
@@ -167,7 +167,7 @@ impl<P: Connect> Driver<P> {
                 }
             };
             let Connected { link, events, initial_reports, own_question } = connected;
-            let mut process = Process {
+            let mut process = AgentProcess {
                 link,
                 events,
                 outbox: Outbox::new(),
@@ -240,7 +240,7 @@ impl<P: Connect> Driver<P> {
     }
 
     /// Handles orders and events until the process ends or must be replaced.
-    async fn serve(&mut self, process: &mut Process<P>) -> Result<ProcessEnd, WaitAborted> {
+    async fn serve(&mut self, process: &mut AgentProcess<P>) -> Result<ProcessEnd, WaitAborted> {
         loop {
             if let Some(end) = self.apply_output(process).await? {
                 return Ok(end);
@@ -250,9 +250,9 @@ impl<P: Connect> Driver<P> {
             let has_room = !process.outbox.is_full();
             let buffered = if has_room { self.buffered_orders.pop_front() } else { None };
             let input = match buffered {
-                Some(order) => Input::Order(Some(order)),
+                Some(order) => DriverInput::Order(Some(order)),
                 None => {
-                    let Process { link, events, outbox, background_calls, .. } = process;
+                    let AgentProcess { link, events, outbox, background_calls, .. } = process;
                     let has_order_room = self.buffered_orders.len() < MAX_BUFFERED_ORDERS;
                     tokio::select! {
                         order = self.orders.recv(), if has_room || has_order_room => match order {
@@ -261,31 +261,31 @@ impl<P: Connect> Driver<P> {
                                 self.buffered_orders.push_back(order);
                                 continue;
                             }
-                            order => Input::Order(order),
+                            order => DriverInput::Order(order),
                         },
-                        event = events.next(), if has_room => Input::Event(event),
-                        finished = outbox.next(link) => Input::FrameFinished(finished),
+                        event = events.next(), if has_room => DriverInput::Event(event),
+                        finished = outbox.next(link) => DriverInput::FrameFinished(finished),
                         Some(done) = background_calls.join_next() => match done {
-                            Ok((id, outcome)) => Input::Called(id, outcome),
+                            Ok((id, outcome)) => DriverInput::Called(id, outcome),
                             Err(error) => {
                                 debug!(%error, "a call has ended without an outcome");
                                 continue;
                             }
                         },
-                        () = until(deadline) => Input::Tick,
+                        () = until(deadline) => DriverInput::Tick,
                         () = self.reports.closed() => return Err(WaitAborted::ReportsClosed),
                     }
                 }
             };
             let at = Instant::now();
             match input {
-                Input::Order(None) => return Ok(ProcessEnd::EndOrdered),
-                Input::Order(Some(order)) => match self.machine.order(order, at) {
-                    AfterOrder::Continue => {}
-                    AfterOrder::End => return Ok(ProcessEnd::EndOrdered),
-                    AfterOrder::Restart(call) => return Ok(ProcessEnd::Restart(call)),
+                DriverInput::Order(None) => return Ok(ProcessEnd::EndOrdered),
+                DriverInput::Order(Some(order)) => match self.machine.order(order, at) {
+                    OrderOutcome::Continue => {}
+                    OrderOutcome::End => return Ok(ProcessEnd::EndOrdered),
+                    OrderOutcome::Restart(call) => return Ok(ProcessEnd::Restart(call)),
                 },
-                Input::Event(Some(LinkEvent::Closed(closed))) => {
+                DriverInput::Event(Some(LinkEvent::Closed(closed))) => {
                     // The prompt counts as delivered if it was written completely, even if the exit of the process is
                     // seen first.
                     if let Some(finished) = process.outbox.take_written() {
@@ -293,17 +293,17 @@ impl<P: Connect> Driver<P> {
                     }
                     return Ok(ProcessEnd::Lost(closed));
                 }
-                Input::Event(None) => {
+                DriverInput::Event(None) => {
                     return Ok(ProcessEnd::Lost(ProgramExit {
                         exit: Exit::Unknown,
                         requested: false,
                         stderr: String::new(),
                     }));
                 }
-                Input::Event(Some(event)) => self.event(event, process, at),
-                Input::FrameFinished(finished) => self.frame_finished(finished, process, at),
-                Input::Called(id, outcome) => self.machine.called(id, outcome),
-                Input::Tick => {
+                DriverInput::Event(Some(event)) => self.event(event, process, at),
+                DriverInput::FrameFinished(finished) => self.frame_finished(finished, process, at),
+                DriverInput::Called(id, outcome) => self.machine.called(id, outcome),
+                DriverInput::Tick => {
                     for id in expired(&process.awaited, at) {
                         if let Some((purpose, _)) = process.awaited.remove(&id) {
                             self.machine.replied(purpose, Err(RequestFailure::Timeout), at);
@@ -315,7 +315,7 @@ impl<P: Connect> Driver<P> {
         }
     }
 
-    fn event(&mut self, event: LinkEvent<P::Codec>, process: &mut Process<P>, at: Instant) {
+    fn event(&mut self, event: LinkEvent<P::Codec>, process: &mut AgentProcess<P>, at: Instant) {
         let LinkEvent::Reply(id, reply) = event else { return self.machine.event(event, at) };
         let purpose = match process.awaited.remove(&id) {
             Some((purpose, _)) => purpose,
@@ -331,7 +331,7 @@ impl<P: Connect> Driver<P> {
         self.machine.replied(purpose, reply.map_err(RequestFailure::Refused), at);
     }
 
-    fn frame_finished(&mut self, finished: FinishedFrame<P>, process: &mut Process<P>, at: Instant) {
+    fn frame_finished(&mut self, finished: FinishedFrame<P>, process: &mut AgentProcess<P>, at: Instant) {
         let FinishedFrame { purpose, id, outcome } = finished;
         process.has_written |= outcome == Written::Written;
         self.machine.frame_finished(&purpose, &outcome, at);
@@ -362,7 +362,7 @@ impl<P: Connect> Driver<P> {
 
     /// Queues the machine's frames, starts its background calls, and sends its reports. Buffers orders until the
     /// reports are sent. Returns the reason if the process must no longer be used.
-    async fn apply_output(&mut self, process: &mut Process<P>) -> Result<Option<ProcessEnd>, WaitAborted> {
+    async fn apply_output(&mut self, process: &mut AgentProcess<P>) -> Result<Option<ProcessEnd>, WaitAborted> {
         let output = self.machine.take();
         let at = Instant::now();
         for (frame, purpose) in output.frames {
@@ -400,9 +400,9 @@ impl<P: Connect> Driver<P> {
         }
     }
 
-    /// Handles the loss of a process: fails all pending requests and orders, and reports the loss. Returns true if the
-    /// next process resumes the conversation.
-    async fn lost(&mut self, mut process: Process<P>, reason: &str) -> Result<bool, ReportsClosed> {
+    /// Handles the loss of a process: fails all pending requests and orders, queues the undelivered prompts again, and
+    /// reports the loss. Returns true if the next process resumes the conversation.
+    async fn lost(&mut self, mut process: AgentProcess<P>, reason: &str) -> Result<bool, ReportsClosed> {
         let title = self.machine.protocol.title().to_owned();
         let gone = format!("{title} is gone: {reason}");
         let unsent = self.machine.process_lost(&gone, process.drain(), Instant::now());
@@ -415,7 +415,7 @@ impl<P: Connect> Driver<P> {
         let place = if resumes { "in the same conversation" } else { "in a new conversation" };
         let text = presentable(&self.machine.protocol.redact_ids(&format!("{gone}; {again}, {place}")));
         self.unsent.extend(self.machine.take().reports);
-        self.unsent.push_back(Report::Notice(Level::Error, text));
+        self.unsent.push_back(Report::Notice(NoticeLevel::Error, text));
         send_reports(&mut self.unsent, &self.reports).await?;
         for prompt in unsent.into_iter().rev() {
             // The driver does not use the item id.
@@ -455,14 +455,14 @@ impl<P: Connect> Driver<P> {
 
     /// Ends the process and waits until it has exited. Before that, writes a queued interrupt but no other frame. If
     /// `keeps_output` is true, further output of the process is still part of the conversation.
-    async fn shut_down(&mut self, mut process: Process<P>, keeps_output: bool) {
+    async fn shut_down(&mut self, mut process: AgentProcess<P>, keeps_output: bool) {
         process.drain();
         let output = self.machine.take();
         self.unsent.extend(output.reports);
         for (frame, purpose) in output.frames {
             process.outbox.push(frame, purpose, Instant::now());
         }
-        let Process { link, outbox, .. } = &mut process;
+        let AgentProcess { link, outbox, .. } = &mut process;
         let writing = async {
             while !outbox.is_empty() {
                 outbox.next(link).await;
@@ -493,7 +493,7 @@ impl<P: Connect> Driver<P> {
     }
 }
 
-impl<P: Protocol> Process<P> {
+impl<P: Protocol> AgentProcess<P> {
     /// Empties the queue and the pending requests. Returns the purposes of all frames and requests without an outcome.
     fn drain(&mut self) -> Vec<FramePurpose<P>> {
         let awaited = self.awaited.drain().map(|(_, (purpose, _))| purpose);
@@ -502,7 +502,7 @@ impl<P: Protocol> Process<P> {
 }
 
 /// Sends reports and waits while the channel is full. Cancel safe, except that the report being sent may be lost.
-async fn send_reports(unsent: &mut VecDeque<Report>, reports: &Reports) -> Result<(), ReportsClosed> {
+async fn send_reports(unsent: &mut VecDeque<Report>, reports: &ReportSender) -> Result<(), ReportsClosed> {
     while !unsent.is_empty() {
         reports.room().await?;
         if let Some(report) = unsent.pop_front() {
@@ -516,7 +516,7 @@ async fn send_reports(unsent: &mut VecDeque<Report>, reports: &Reports) -> Resul
 async fn cancel_waiting(
     turns: &mut TurnMachine,
     buffered_orders: &mut VecDeque<Order>,
-    reports: &Reports,
+    reports: &ReportSender,
 ) -> Result<(), ReportsClosed> {
     for report in turns.cancel_waiting() {
         reports.send(report).await?;

@@ -10,9 +10,9 @@ mod start;
 use std::pin::Pin;
 
 pub use agent::{Agent, AgentFacts, Installation, ManageError, Readiness, SavedConversation};
-pub use harness::{ForceStop, Harness, HarnessTaskChannels, Reports, ReportsClosed};
+pub use harness::{ForceStop, Harness, HarnessTaskChannels, ReportSender, ReportsClosed};
 pub use query_context::QueryContext;
-pub use start::{ALLOW_SKIPPING, Resume, Start, StartError};
+pub use start::{ALLOW_SKIPPING, AgentStartError, ResumeSelector, StartOptions};
 pub use wh_core::space::roster::LoginState;
 
 /// Boxed future for trait objects.

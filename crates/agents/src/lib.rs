@@ -17,4 +17,4 @@ pub mod rpc;
 pub mod table;
 
 pub use catalog::Catalog;
-pub use interface::{Agent, Harness, Start, StartError};
+pub use interface::{Agent, AgentStartError, Harness, StartOptions};

@@ -5,9 +5,9 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use wh_pipe::Launch;
+use wh_pipe::LaunchSpec;
 
-use crate::interface::{QueryContext, Start, StartError};
+use crate::interface::{AgentStartError, QueryContext, StartOptions};
 
 /// Changes to the environment; `None` removes a variable.
 pub type Environment = BTreeMap<OsString, Option<OsString>>;
@@ -17,9 +17,9 @@ pub type Environment = BTreeMap<OsString, Option<OsString>>;
 pub struct Program {
     /// Alternative commands: names on the PATH or absolute paths. The first installed command is used.
     pub commands: Vec<String>,
-    /// Default arguments, placed before the arguments of a [`Start`].
+    /// Default arguments, placed before the arguments of a [`StartOptions`].
     pub arguments: Vec<String>,
-    /// Default changes to the environment. Changes of a [`Start`] take precedence.
+    /// Default changes to the environment. Changes of a [`StartOptions`] take precedence.
     pub environment: Environment,
     /// Shell command that installs the program.
     pub install: Option<String>,
@@ -39,7 +39,7 @@ impl Program {
     }
 
     /// Adds the default arguments and environment to the start options.
-    pub(crate) fn with_defaults(&self, mut start: Start) -> Start {
+    pub(crate) fn with_defaults(&self, mut start: StartOptions) -> StartOptions {
         let arguments = self.arguments.iter().map(OsString::from);
         start.arguments = arguments.chain(start.arguments).collect();
         let mut environment = self.environment.clone();
@@ -59,8 +59,8 @@ impl Program {
     }
 
     /// Finds the program, or returns an error with installation instructions.
-    pub(crate) fn locate(&self, agent: &str, environment: &Environment) -> Result<PathBuf, StartError> {
-        self.find(environment).ok_or_else(|| StartError::NotInstalled {
+    pub(crate) fn locate(&self, agent: &str, environment: &Environment) -> Result<PathBuf, AgentStartError> {
+        self.find(environment).ok_or_else(|| AgentStartError::NotInstalled {
             agent: agent.to_owned(),
             command: self.commands.first().cloned().unwrap_or_default(),
             hint: self.hint(),
@@ -68,15 +68,15 @@ impl Program {
     }
 
     /// Builds a launch without arguments, for a short query outside of a conversation.
-    pub(crate) fn query_launch(&self, environment: &Environment) -> Option<Launch> {
-        let mut launch = Launch::new(self.find(environment)?);
+    pub(crate) fn query_launch(&self, environment: &Environment) -> Option<LaunchSpec> {
+        let mut launch = LaunchSpec::new(self.find(environment)?);
         launch.environment = self.environment.clone();
         launch.environment.extend(environment.clone());
         Some(launch)
     }
 
     /// Builds a launch like [`query_launch`](Self::query_launch), with the directory of the query.
-    pub(crate) fn query_launch_in(&self, here: &QueryContext) -> Option<Launch> {
+    pub(crate) fn query_launch_in(&self, here: &QueryContext) -> Option<LaunchSpec> {
         let mut launch = self.query_launch(&here.environment)?;
         launch.directory = Some(here.directory.clone());
         Some(launch)
@@ -88,8 +88,8 @@ impl Program {
         agent: &str,
         here: &QueryContext,
         supervisor: Option<&Vec<OsString>>,
-    ) -> Result<Launch, StartError> {
-        let mut launch = Launch::new(self.locate(agent, &here.environment)?);
+    ) -> Result<LaunchSpec, AgentStartError> {
+        let mut launch = LaunchSpec::new(self.locate(agent, &here.environment)?);
         launch.environment = self.query_context(here).environment;
         launch.directory = Some(here.directory.clone());
         launch.supervisor = supervisor.cloned();
@@ -154,7 +154,7 @@ mod tests {
     fn a_start_takes_precedence() {
         let mut program = program(&["sh"]);
         program.environment = [("A".into(), Some("1".into())), ("B".into(), Some("1".into()))].into();
-        let mut start = Start::new("/");
+        let mut start = StartOptions::new("/");
         start.arguments = vec!["--second".into()];
         start.environment = [("B".into(), None)].into();
         let start = program.with_defaults(start);

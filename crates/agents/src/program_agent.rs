@@ -5,19 +5,19 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use wh_core::space::roster::{LoginMethod, LogoutResult, McpServer, ModelCard, StaticCapabilities};
-use wh_pipe::Launch;
+use wh_pipe::LaunchSpec;
 
 use crate::interface::{
-    Agent, AgentFacts, BoxFuture, Harness, Installation, LoginState, ManageError, QueryContext, Readiness,
-    SavedConversation, Start, StartError,
+    Agent, AgentFacts, AgentStartError, BoxFuture, Harness, Installation, LoginState, ManageError, QueryContext,
+    Readiness, SavedConversation, StartOptions,
 };
 use crate::manage::run::run;
-use crate::manage::{self, LoginWay};
+use crate::manage::{self, LoginAction};
 use crate::table::management::{
     AgentQuery, LOG_OUT_BY_HAND, ListSource, LoginCheck, LoginProcedure, LogoutProcedure, McpSwitch,
     RemainingLoginCheck,
 };
-use crate::table::{AgentEntry, Management, Protocol};
+use crate::table::{AgentEntry, Management, ProtocolKind};
 use crate::{acp, claude, codex};
 
 /// Agent that runs as an external program, defined in the built-in table or in an `agents.toml` file.
@@ -35,8 +35,8 @@ impl ProgramAgent {
     }
 
     /// Builds the launch for a conversation.
-    fn launch(&self, start: &Start) -> Result<Launch, StartError> {
-        let mut launch = Launch::new(self.entry.program.locate(&self.entry.title, &start.environment)?);
+    fn launch(&self, start: &StartOptions) -> Result<LaunchSpec, AgentStartError> {
+        let mut launch = LaunchSpec::new(self.entry.program.locate(&self.entry.title, &start.environment)?);
         launch.arguments.clone_from(&start.arguments);
         launch.directory = Some(start.directory.clone());
         launch.environment = start.environment.clone();
@@ -46,7 +46,7 @@ impl ProgramAgent {
     }
 
     /// Builds the launch for a query outside of a conversation.
-    fn query_launch(&self, here: &QueryContext) -> Result<Launch, ManageError> {
+    fn query_launch(&self, here: &QueryContext) -> Result<LaunchSpec, ManageError> {
         self.entry
             .program
             .supervised_query_launch(&self.entry.title, here, self.supervisor.as_ref())
@@ -55,17 +55,17 @@ impl ProgramAgent {
 
     /// Builds the launch for management commands. If the agent is an adapter, the launch runs the adapted agent's
     /// program instead; `None` if that program is not installed.
-    fn management_launch(&self, own: Launch, here: &QueryContext) -> Option<Launch> {
+    fn management_launch(&self, own: LaunchSpec, here: &QueryContext) -> Option<LaunchSpec> {
         let Some(adapted) = &self.management.adapted else { return Some(own) };
         let program = wh_pipe::find_executable(adapted.command.as_ref(), &here.variable("PATH")?)?.into();
-        Some(Launch { program, supervisor: None, ..own })
+        Some(LaunchSpec { program, supervisor: None, ..own })
     }
 
-    fn inquiry<'a>(&'a self, launch: &'a Launch, here: &'a QueryContext) -> AgentQuery<'a> {
+    fn inquiry<'a>(&'a self, launch: &'a LaunchSpec, here: &'a QueryContext) -> AgentQuery<'a> {
         AgentQuery { entry: &self.entry, launch, here }
     }
 
-    async fn login(&self, launch: &Launch, here: &QueryContext) -> LoginState {
+    async fn login(&self, launch: &LaunchSpec, here: &QueryContext) -> LoginState {
         if let Some(name) = first_set(here, self.management.login_variables) {
             return LoginState::Yes { account: Some(name.to_owned()) };
         }
@@ -157,20 +157,20 @@ impl Agent for ProgramAgent {
         })
     }
 
-    fn login_way<'a>(&'a self, here: &'a QueryContext) -> BoxFuture<'a, Result<LoginWay, ManageError>> {
+    fn login_way<'a>(&'a self, here: &'a QueryContext) -> BoxFuture<'a, Result<LoginAction, ManageError>> {
         Box::pin(async move {
             let own = self.query_launch(here)?;
             let AgentEntry { log_in, account, program, .. } = &*self.entry;
             if !account.log_in.is_empty() {
-                return Ok(LoginWay::command(own, &account.log_in, LoginMethod::Terminal));
+                return Ok(LoginAction::command(own, &account.log_in, LoginMethod::Terminal));
             }
             let by_hand =
-                |instructions: &str, method| LoginWay::ByHand { instructions: instructions.to_owned(), method };
+                |instructions: &str, method| LoginAction::ByHand { instructions: instructions.to_owned(), method };
             Ok(match self.management.log_in {
                 LoginProcedure::Hint => by_hand(log_in, LoginMethod::Terminal),
                 LoginProcedure::Variable(instructions) => by_hand(instructions, LoginMethod::Variable),
                 LoginProcedure::Command(arguments) => match self.management_launch(own, here) {
-                    Some(launch) => LoginWay::command(launch, arguments, LoginMethod::Browser),
+                    Some(launch) => LoginAction::command(launch, arguments, LoginMethod::Browser),
                     None => by_hand(log_in, LoginMethod::Variable),
                 },
                 LoginProcedure::Asked(ask) => ask(self.inquiry(&own, &program.query_context(here))).await,
@@ -254,14 +254,14 @@ impl Agent for ProgramAgent {
         })
     }
 
-    fn start(&self, start: Start) -> BoxFuture<'_, Result<Harness, StartError>> {
+    fn start(&self, start: StartOptions) -> BoxFuture<'_, Result<Harness, AgentStartError>> {
         Box::pin(async move {
             let start = self.entry.program.with_defaults(start);
             let launch = self.launch(&start)?;
             let harness = match self.entry.protocol {
-                Protocol::Acp => acp::start(Arc::clone(&self.entry), launch, start),
-                Protocol::Claude => claude::start(&self.entry, &launch, start),
-                Protocol::Codex => codex::start(launch, start),
+                ProtocolKind::Acp => acp::start(Arc::clone(&self.entry), launch, start),
+                ProtocolKind::Claude => claude::start(&self.entry, &launch, start),
+                ProtocolKind::Codex => codex::start(launch, start),
             };
             Ok(Harness { interprets: self.entry.protocol.interprets(), ..harness? })
         })
@@ -274,28 +274,28 @@ mod tests {
     use crate::program::Program;
     use crate::table;
 
-    fn agent(protocol: Protocol, commands: &[&str]) -> ProgramAgent {
+    fn agent(protocol: ProtocolKind, commands: &[&str]) -> ProgramAgent {
         let built_in = table::built_in().into_iter().find(|entry| entry.protocol == protocol).unwrap();
         ProgramAgent::new(AgentEntry { program: Program::built_in(commands, &[], "get it"), ..built_in }, None)
     }
 
     #[test]
     fn its_launch_names_the_session() {
-        let start = Start { session: Some("s1".to_owned()), ..Start::new("/") };
-        assert_eq!(agent(Protocol::Acp, &["sh"]).launch(&start).unwrap().session, start.session);
+        let start = StartOptions { session: Some("s1".to_owned()), ..StartOptions::new("/") };
+        assert_eq!(agent(ProtocolKind::Acp, &["sh"]).launch(&start).unwrap().session, start.session);
     }
 
     #[test]
     fn abilities_follow_from_the_columns() {
-        assert_eq!(agent(Protocol::Claude, &["sh"]).abilities(), StaticCapabilities::ALL);
-        assert_eq!(agent(Protocol::Codex, &["sh"]).abilities(), StaticCapabilities::ALL);
-        let gemini = agent(Protocol::Acp, &["/opt/bin/gemini"]).abilities();
+        assert_eq!(agent(ProtocolKind::Claude, &["sh"]).abilities(), StaticCapabilities::ALL);
+        assert_eq!(agent(ProtocolKind::Codex, &["sh"]).abilities(), StaticCapabilities::ALL);
+        let gemini = agent(ProtocolKind::Acp, &["/opt/bin/gemini"]).abilities();
         assert_eq!(gemini, StaticCapabilities { mcp_switching: Some(true), ..StaticCapabilities::ALL });
-        let adapter = agent(Protocol::Acp, &["codex-acp"]).abilities();
+        let adapter = agent(ProtocolKind::Acp, &["codex-acp"]).abilities();
         assert_eq!(adapter, StaticCapabilities { mcp: Some(false), ..StaticCapabilities::ALL });
-        let untested = StaticCapabilities { mcp: Some(true), ..agent(Protocol::Acp, &["mine"]).abilities() };
+        let untested = StaticCapabilities { mcp: Some(true), ..agent(ProtocolKind::Acp, &["mine"]).abilities() };
         assert_eq!((untested.resume, untested.models, untested.conversations), (None, None, None));
-        assert_eq!(agent(Protocol::Acp, &["claude-agent-acp"]).abilities(), untested);
+        assert_eq!(agent(ProtocolKind::Acp, &["claude-agent-acp"]).abilities(), untested);
     }
 
     #[tokio::test]
@@ -307,8 +307,8 @@ mod tests {
         for name in ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"] {
             here.environment.insert(name.into(), None);
         }
-        let agent = agent(Protocol::Acp, &["claude-agent-acp"]);
-        let own = Launch::new("claude-agent-acp");
+        let agent = agent(ProtocolKind::Acp, &["claude-agent-acp"]);
+        let own = LaunchSpec::new("claude-agent-acp");
         assert_eq!(agent.login(&own, &here).await, LoginState::Unknown);
         std::fs::create_dir(home.path().join(".claude")).unwrap();
         std::fs::write(home.path().join(".claude/.credentials.json"), "{}").unwrap();

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use wh_pipe::link::{Codec, DecodedLine, EncodedFrame, FrameRole, Link, LinkError, LinkEvents};
-use wh_pipe::{Launch, LaunchError, NoReply};
+use wh_pipe::{LaunchError, LaunchSpec, NoReply};
 
 use message::RpcMessage;
 
@@ -20,7 +20,7 @@ pub const METHOD_NOT_FOUND: i64 = -32601;
 
 /// Message from the program, except replies.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Incoming {
+pub enum RpcIncoming {
     /// Request that must be answered with the same id.
     Request {
         /// Request id as received: a number or a string.
@@ -117,7 +117,7 @@ impl Codec for JsonRpc {
     type Frame = RpcFrame;
     type Id = u64;
     type Reply = Result<Value, RpcError>;
-    type Message = Incoming;
+    type Message = RpcIncoming;
 
     fn encode(&self, frame: RpcFrame, number: u64) -> Result<EncodedFrame<u64>, String> {
         let (mut message, role) = match frame {
@@ -146,16 +146,16 @@ impl Codec for JsonRpc {
         match RpcMessage::read(line) {
             Ok(None) => DecodedLine::Nothing,
             Ok(Some(RpcMessage::Request { id, method, params })) => {
-                DecodedLine::Request(id.to_string(), Incoming::Request { id, method, params })
+                DecodedLine::Request(id.to_string(), RpcIncoming::Request { id, method, params })
             }
             Ok(Some(RpcMessage::Notification { method, params })) => {
-                DecodedLine::Message(Incoming::Notification { method, params })
+                DecodedLine::Message(RpcIncoming::Notification { method, params })
             }
             Ok(Some(RpcMessage::Reply { id, outcome })) => match id.as_u64() {
                 Some(id) => DecodedLine::Reply(id, outcome),
                 None => DecodedLine::Nothing,
             },
-            Err(reason) => DecodedLine::Message(Incoming::Unreadable(reason)),
+            Err(reason) => DecodedLine::Message(RpcIncoming::Unreadable(reason)),
         }
     }
 }
@@ -171,7 +171,7 @@ pub type RpcEvents = LinkEvents<JsonRpc>;
 /// # Errors
 ///
 /// Fails if the program cannot be started.
-pub async fn start(launch: &Launch, codec: JsonRpc) -> Result<(RpcLink, RpcEvents), LaunchError> {
+pub async fn start(launch: &LaunchSpec, codec: JsonRpc) -> Result<(RpcLink, RpcEvents), LaunchError> {
     Link::start(launch, codec, wh_pipe::lines::MAX_LINE_BYTES).await
 }
 
@@ -205,7 +205,7 @@ pub async fn request_within(
 ///
 /// Fails if the program cannot be started, exits, or does not answer all requests in time.
 pub async fn request_once<T>(
-    launch: &Launch,
+    launch: &LaunchSpec,
     codec: JsonRpc,
     timeout: Duration,
     talk: impl AsyncFnOnce(&RpcLink) -> Result<T, RpcError>,

@@ -18,7 +18,7 @@ pub(crate) const VERSION: &[&str] = &["--version"];
 /// Protocol between wh and an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Protocol {
+pub enum ProtocolKind {
     /// Agent Client Protocol (ACP).
     Acp,
     /// Claude Code's control protocol.
@@ -27,7 +27,7 @@ pub enum Protocol {
     Codex,
 }
 
-impl Protocol {
+impl ProtocolKind {
     /// Returns the name of the protocol in `agents.toml`.
     pub fn name(self) -> &'static str {
         match self {
@@ -54,8 +54,8 @@ pub struct AgentEntry {
     pub id: String,
     pub title: String,
     /// Protocol between wh and the agent.
-    pub protocol: Protocol,
-    /// Command line that starts the agent in the mode for its protocol.
+    pub protocol: ProtocolKind,
+    /// Program with the default arguments that make the program use the protocol.
     pub program: Program,
     /// Arguments that make the program print its version.
     pub version: Vec<String>,
@@ -132,7 +132,7 @@ pub fn built_in() -> Vec<AgentEntry> {
 impl AgentEntry {
     /// Returns the built-in entry for a protocol that only one agent uses. `None` for the Agent Client Protocol, which
     /// several agents use.
-    pub fn of(protocol: Protocol) -> Option<Self> {
+    pub fn of(protocol: ProtocolKind) -> Option<Self> {
         row(protocol, &[]).map(AgentRow::entry)
     }
 
@@ -144,11 +144,11 @@ impl AgentEntry {
 
 /// Returns the row of a built-in agent. For ACP, the file name of the first command selects the row, in any directory.
 /// Every other protocol has only one row.
-fn row(protocol: Protocol, commands: &[String]) -> Option<&'static AgentRow> {
+fn row(protocol: ProtocolKind, commands: &[String]) -> Option<&'static AgentRow> {
     let name = commands.first().map(Path::new).and_then(Path::file_name).and_then(|name| name.to_str());
     let is_it = |row: &&AgentRow| match protocol {
-        Protocol::Acp => name.is_some_and(|name| row.commands.contains(&name)),
-        Protocol::Claude | Protocol::Codex => true,
+        ProtocolKind::Acp => name.is_some_and(|name| row.commands.contains(&name)),
+        ProtocolKind::Claude | ProtocolKind::Codex => true,
     };
     AGENTS.iter().filter(|row| row.protocol == protocol).find(is_it)
 }
@@ -210,19 +210,22 @@ mod tests {
     #[test]
     fn an_agent_is_known_by_its_command_wherever_it_is() {
         let of = |protocol, command: &str| row(protocol, &[command.to_owned()]).map(|row| row.id);
-        assert_eq!(of(Protocol::Acp, "/opt/bin/gemini"), Some("gemini"));
-        assert_eq!(of(Protocol::Acp, "agent"), Some("cursor"));
-        assert_eq!(of(Protocol::Acp, "codex-acp"), Some("codex-acp"));
-        assert_eq!(of(Protocol::Acp, "mine"), None);
-        assert_eq!(of(Protocol::Acp, "codex"), None, "that speaks otherwise");
-        assert_eq!((of(Protocol::Codex, "mine"), of(Protocol::Claude, "codex")), (Some("codex"), Some("claude")));
-        assert_eq!(row(Protocol::Acp, &[]).map(|row| row.id), None);
+        assert_eq!(of(ProtocolKind::Acp, "/opt/bin/gemini"), Some("gemini"));
+        assert_eq!(of(ProtocolKind::Acp, "agent"), Some("cursor"));
+        assert_eq!(of(ProtocolKind::Acp, "codex-acp"), Some("codex-acp"));
+        assert_eq!(of(ProtocolKind::Acp, "mine"), None);
+        assert_eq!(of(ProtocolKind::Acp, "codex"), None, "that speaks otherwise");
+        assert_eq!(
+            (of(ProtocolKind::Codex, "mine"), of(ProtocolKind::Claude, "codex")),
+            (Some("codex"), Some("claude"))
+        );
+        assert_eq!(row(ProtocolKind::Acp, &[]).map(|row| row.id), None);
     }
 
     #[test]
     fn a_protocol_is_named_as_it_is_read() {
-        for protocol in [Protocol::Acp, Protocol::Claude, Protocol::Codex] {
-            let read: Protocol = serde_json::from_value(protocol.name().into()).unwrap();
+        for protocol in [ProtocolKind::Acp, ProtocolKind::Claude, ProtocolKind::Codex] {
+            let read: ProtocolKind = serde_json::from_value(protocol.name().into()).unwrap();
             assert_eq!(read, protocol);
         }
     }

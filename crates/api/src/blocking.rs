@@ -14,7 +14,7 @@ use crate::address::Address;
 use crate::client;
 use crate::error::Error;
 use crate::events::{self, EventOptions};
-use crate::request::{Call, HttpRequest};
+use crate::request::{HttpRequest, TypedRequest};
 use crate::response::HttpResponse;
 use crate::routes::Routes;
 
@@ -49,8 +49,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// Creates a client with default settings. Use [`client::Client::builder`] and [`client::Builder::blocking`] for
-    /// other settings.
+    /// Creates a client with default settings. Use [`client::Client::builder`] and [`client::ClientBuilder::blocking`]
+    /// for other settings.
     pub fn new(address: Address) -> Result<Self, Error> {
         Self::of(client::Client::new(address)?)
     }
@@ -96,7 +96,7 @@ impl Client {
 impl Routes for Client {
     type Response<'a, T: 'a> = Result<T, Error>;
 
-    fn call<T: Send + 'static>(&self, call: Call<T>) -> Result<T, Error> {
+    fn call<T: Send + 'static>(&self, call: TypedRequest<T>) -> Result<T, Error> {
         call.read(self.send(&call.request)?)
     }
 }

@@ -18,7 +18,7 @@ use crate::deadline::{ANSWER_TIMEOUT, Deadline, DeadlineElapsed};
 use crate::ended;
 use crate::error::Error;
 use crate::events::{EventOptions, Events};
-use crate::request::{Call, HttpRequest};
+use crate::request::{HttpRequest, TypedRequest};
 use crate::response::{HttpResponse, MAX_RESPONSE_BYTES};
 use crate::routes::Routes;
 
@@ -27,7 +27,7 @@ type SlowResponseNotice = Arc<dyn Fn() + Send + Sync>;
 
 /// Builder of a [`Client`]: its address and settings. Created by [`Client::builder`].
 #[derive(Clone)]
-pub struct Builder {
+pub struct ClientBuilder {
     address: Address,
     token: Option<String>,
     timeout: Duration,
@@ -39,7 +39,7 @@ pub struct Builder {
     certificates: Vec<Vec<u8>>,
 }
 
-impl Builder {
+impl ClientBuilder {
     /// Sets a token that is sent with every request. Required for remote addresses.
     #[must_use]
     pub fn token(mut self, token: impl Into<String>) -> Self {
@@ -47,16 +47,17 @@ impl Builder {
         self
     }
 
-    /// Sets the timeout for connecting and for a response. Default: 10 s. The duration of a request such as a wait
-    /// extends the timeout for its response.
+    /// Sets the timeout for connecting and for a response. Default: 10 s. For a request such as a wait, the time that
+    /// the server needs to execute the request is added to the timeout for the response.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Sets a callback for slow responses. The callback is called once per request if the server has not responded
-    /// within `after`, which should be shorter than the timeout.
+    /// Sets a callback for slow responses. The callback is called at most once per request: if the server has not
+    /// responded within `after`, plus the time that the server needs to execute the request. `after` should be shorter
+    /// than the timeout.
     #[must_use]
     pub fn notice(mut self, after: Duration, notice: impl Fn() + Send + Sync + 'static) -> Self {
         self.notice = Some((after, Arc::new(notice)));
@@ -142,9 +143,9 @@ impl Builder {
     }
 }
 
-impl fmt::Debug for Builder {
+impl fmt::Debug for ClientBuilder {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Builder").field("address", &self.address).finish_non_exhaustive()
+        out.debug_struct("ClientBuilder").field("address", &self.address).finish_non_exhaustive()
     }
 }
 
@@ -181,8 +182,8 @@ impl Client {
     }
 
     /// Returns a builder for a client with other settings.
-    pub fn builder(address: Address) -> Builder {
-        Builder {
+    pub fn builder(address: Address) -> ClientBuilder {
+        ClientBuilder {
             address,
             token: None,
             timeout: ANSWER_TIMEOUT,
@@ -349,7 +350,7 @@ pub type ResponseFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> +
 impl Routes for Client {
     type Response<'a, T: 'a> = ResponseFuture<'a, T>;
 
-    fn call<T: Send + 'static>(&self, call: Call<T>) -> ResponseFuture<'_, T> {
+    fn call<T: Send + 'static>(&self, call: TypedRequest<T>) -> ResponseFuture<'_, T> {
         Box::pin(async move { call.read(self.send(&call.request).await?) })
     }
 }

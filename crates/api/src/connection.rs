@@ -30,13 +30,13 @@ const MAX_IDLE_CONNECTIONS: usize = 8;
 pub(crate) trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
 
-type Driver = http1::Connection<TokioIo<Box<dyn ByteStream>>, Full<Bytes>>;
+type ConnectionDriver = http1::Connection<TokioIo<Box<dyn ByteStream>>, Full<Bytes>>;
 
 /// HTTP/1.1 connection to the server.
 pub(crate) struct Connection {
     sender: http1::SendRequest<Full<Bytes>>,
     /// Future that performs the IO of the connection; `None` after it has completed.
-    driver: Option<Pin<Box<Driver>>>,
+    driver: Option<Pin<Box<ConnectionDriver>>>,
     /// True after the first request.
     pub used: bool,
 }
@@ -60,7 +60,7 @@ impl Connection {
         Self::drive(&mut self.driver, future).await
     }
 
-    async fn drive<F: Future>(driver: &mut Option<Pin<Box<Driver>>>, future: F) -> F::Output {
+    async fn drive<F: Future>(driver: &mut Option<Pin<Box<ConnectionDriver>>>, future: F) -> F::Output {
         let mut future = pin!(future);
         poll_fn(|context| {
             // The result of the driver is ignored: an error of the connection also reaches the future.

@@ -46,9 +46,9 @@
 //! # }
 //! ```
 //!
-//! Every call has a deadline, 10 s unless set otherwise with [`Builder::timeout`]. [`Error`] distinguishes a server
-//! that cannot be reached, a rejected request, and a program that has ended. In the last case, [`Error::exit`] returns
-//! the exit code.
+//! Every call has a deadline, 10 s unless set otherwise with [`ClientBuilder::timeout`]. [`Error`] distinguishes a
+//! server that cannot be reached, a rejected request, and a program that has ended. In the last case, [`Error::exit`]
+//! returns the exit code.
 //!
 //! The directory `examples/` contains two programs: `terminal` drives a terminal program, `prompt` sends a prompt to an
 //! agent.
@@ -69,11 +69,11 @@ mod routes;
 mod tls;
 
 pub use address::{Address, percent_encoded};
-pub use client::{Builder, Client, ResponseFuture};
+pub use client::{Client, ClientBuilder, ResponseFuture};
 pub use ended::EndedRun;
 pub use error::{Error, ErrorResponse};
 pub use events::{EventOptions, Events, Frames};
-pub use request::{Call, HttpRequest, MAX_REQUEST_BYTES};
+pub use request::{HttpRequest, MAX_REQUEST_BYTES, TypedRequest};
 pub use response::{HttpResponse, MAX_RESPONSE_BYTES};
 pub use routes::{EndQuery, MessagesQuery, Routes, ScreenQuery};
 pub use wh_wire as wire;

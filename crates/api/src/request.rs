@@ -1,4 +1,4 @@
-//! HTTP requests, and typed calls: requests with the type of their response.
+//! HTTP requests, and typed requests: requests with the type of their response.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -155,48 +155,48 @@ impl HttpRequest {
 
 /// Request together with the type of its response.
 #[derive(Debug, Clone)]
-pub struct Call<T> {
+pub struct TypedRequest<T> {
     pub(crate) request: HttpRequest,
     read: fn(HttpResponse) -> Result<T, Error>,
 }
 
-impl<T: DeserializeOwned> Call<T> {
-    /// Creates a call with a JSON response.
+impl<T: DeserializeOwned> TypedRequest<T> {
+    /// Creates a typed request with a JSON response.
     pub fn json(request: HttpRequest) -> Self {
         Self { request: request.header(ACCEPT.as_str(), "application/json"), read: |answer| answer.json() }
     }
 
-    /// Creates a GET call with a JSON response.
+    /// Creates a typed GET request with a JSON response.
     pub fn get(path: &str) -> Self {
         Self::json(HttpRequest::get(path))
     }
 
-    /// Creates a POST call with a JSON body and a JSON response.
+    /// Creates a typed POST request with a JSON body and a JSON response.
     pub fn post(path: &str, body: &impl Serialize) -> Self {
         Self::json(HttpRequest::post(path, body))
     }
 
-    /// Creates a call whose response has the same type for every status, such as a wait.
+    /// Creates a typed request whose response has the same type for every status, such as a wait.
     pub(crate) fn any_status(request: HttpRequest) -> Self {
         Self { request, read: |answer| answer.read().map_err(|error| answer.to_error().unwrap_or(error)) }
     }
 }
 
-impl<T> Call<T> {
+impl<T> TypedRequest<T> {
     pub(crate) fn read(&self, answer: HttpResponse) -> Result<T, Error> {
         (self.read)(answer)
     }
 }
 
-impl Call<String> {
-    /// Creates a call with a text response.
+impl TypedRequest<String> {
+    /// Creates a typed request with a text response.
     pub fn text(request: HttpRequest) -> Self {
         Self { request, read: |answer| answer.error_for_status().map(|answer| answer.text()) }
     }
 }
 
-impl Call<Bytes> {
-    /// Creates a call with a binary response, such as an image.
+impl TypedRequest<Bytes> {
+    /// Creates a typed request with a binary response, such as an image.
     pub fn bytes(request: HttpRequest) -> Self {
         Self { request, read: |answer| answer.error_for_status().map(|answer| answer.body) }
     }

@@ -15,7 +15,7 @@ use wh_wire::control::{
 use wh_wire::remote::{HistoryEntry, MessageBody, MessageRequest};
 
 use crate::address::percent_encoded;
-use crate::request::{Call, HttpRequest};
+use crate::request::{HttpRequest, TypedRequest};
 
 /// Timeout that the server applies if a wait request contains no timeout.
 const DEFAULT_WAIT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -70,11 +70,11 @@ pub trait Routes {
         Self: 'a;
 
     /// Sends a typed request.
-    fn call<T: Send + 'static>(&self, call: Call<T>) -> Self::Response<'_, T>;
+    fn call<T: Send + 'static>(&self, call: TypedRequest<T>) -> Self::Response<'_, T>;
 
     /// Checks that the server is running. `GET /control/health`.
     fn health(&self) -> Self::Response<'_, HealthBody> {
-        self.call(Call::get("/control/health"))
+        self.call(TypedRequest::get("/control/health"))
     }
 
     /// Returns the current screen. `GET /control/screen`.
@@ -83,22 +83,22 @@ pub trait Routes {
             .query_if("history", query.history.then_some(1))
             .query_if("format", query.cells.then_some("cells"))
             .query_if("now", query.now.then_some(1));
-        self.call(Call::json(request))
+        self.call(TypedRequest::json(request))
     }
 
     /// Returns a PNG image of the screen, with `scale` pixels per point (1 or 2). `GET /control/screenshot.png`.
     fn screenshot_png(&self, scale: u8) -> Self::Response<'_, Bytes> {
-        self.call(Call::bytes(HttpRequest::get("/control/screenshot.png").query("scale", scale)))
+        self.call(TypedRequest::bytes(HttpRequest::get("/control/screenshot.png").query("scale", scale)))
     }
 
     /// Returns an SVG image of the screen. `GET /control/screenshot.svg`.
     fn screenshot_svg(&self) -> Self::Response<'_, Bytes> {
-        self.call(Call::bytes(HttpRequest::get("/control/screenshot.svg")))
+        self.call(TypedRequest::bytes(HttpRequest::get("/control/screenshot.svg")))
     }
 
     /// Returns the complete state of the run or session. `GET /control/state`.
     fn state(&self) -> Self::Response<'_, ClientState> {
-        self.call(Call::get("/control/state"))
+        self.call(TypedRequest::get("/control/state"))
     }
 
     /// Returns messages of the conversation. `GET /control/messages`.
@@ -108,22 +108,22 @@ pub trait Routes {
             .query_if("kind", query.kind.as_ref())
             .query_if("from", query.from.as_ref())
             .query_if("since", query.since.as_ref());
-        self.call(Call::json(request))
+        self.call(TypedRequest::json(request))
     }
 
     /// Returns metrics in the Prometheus text format. `GET /control/metrics`.
     fn metrics(&self) -> Self::Response<'_, String> {
-        self.call(Call::text(HttpRequest::get("/control/metrics")))
+        self.call(TypedRequest::text(HttpRequest::get("/control/metrics")))
     }
 
     /// Returns the OpenAPI description of the API. `GET /openapi.json`.
     fn openapi(&self) -> Self::Response<'_, Value> {
-        self.call(Call::get("/openapi.json"))
+        self.call(TypedRequest::get("/openapi.json"))
     }
 
     /// Sends text, a paste, keys and a mouse event as one command. `POST /control/send_input`.
     fn send_input(&self, input: &SendInputBody) -> Self::Response<'_, SentBody> {
-        self.call(Call::post("/control/send_input", input))
+        self.call(TypedRequest::post("/control/send_input", input))
     }
 
     /// Types text, byte for byte.
@@ -142,129 +142,129 @@ pub trait Routes {
         let milliseconds = timeout.map(|timeout| u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
         let body = WaitRequest { condition: condition.to_owned(), timeout: milliseconds };
         let request = HttpRequest::post("/control/wait", &body).with_duration(timeout.unwrap_or(DEFAULT_WAIT_TIMEOUT));
-        self.call(Call::any_status(request))
+        self.call(TypedRequest::any_status(request))
     }
 
     /// Resizes the terminal. `POST /control/resize`.
     fn resize(&self, body: &ResizeBody) -> Self::Response<'_, SentBody> {
-        self.call(Call::post("/control/resize", body))
+        self.call(TypedRequest::post("/control/resize", body))
     }
 
     /// Sends a signal to the program. `POST /control/signal`.
     fn signal(&self, body: &SignalBody) -> Self::Response<'_, SentBody> {
-        self.call(Call::post("/control/signal", body))
+        self.call(TypedRequest::post("/control/signal", body))
     }
 
     /// Adds a labelled mark to the recording and the event stream. `POST /control/mark`.
     fn mark(&self, body: &MarkBody) -> Self::Response<'_, SentBody> {
-        self.call(Call::post("/control/mark", body))
+        self.call(TypedRequest::post("/control/mark", body))
     }
 
     /// Returns the open questions. `GET /control/questions`.
     fn questions(&self) -> Self::Response<'_, QuestionsBody> {
-        self.call(Call::get("/control/questions"))
+        self.call(TypedRequest::get("/control/questions"))
     }
 
     /// Answers a question. `POST /control/answer`.
     fn answer(&self, body: &AnswerRequest) -> Self::Response<'_, DoneBody> {
-        self.call(Call::post("/control/answer", body))
+        self.call(TypedRequest::post("/control/answer", body))
     }
 
     /// Interrupts the agent. `POST /control/interrupt`.
     fn interrupt(&self, body: &InterruptRequest) -> Self::Response<'_, DoneBody> {
-        self.call(Call::post("/control/interrupt", body))
+        self.call(TypedRequest::post("/control/interrupt", body))
     }
 
     /// Runs a slash command. `POST /control/command`.
     fn command(&self, body: &CommandRequest) -> Self::Response<'_, DoneBody> {
-        self.call(Call::post("/control/command", body))
+        self.call(TypedRequest::post("/control/command", body))
     }
 
     /// Returns the receipt of a command. `GET /control/receipts/{request_id}`.
     fn receipt(&self, request_id: &str) -> Self::Response<'_, ReceiptBody> {
-        self.call(Call::get(&format!("/control/receipts/{}", percent_encoded(request_id))))
+        self.call(TypedRequest::get(&format!("/control/receipts/{}", percent_encoded(request_id))))
     }
 
     /// Returns one part of an item's text or tool output, beginning at a byte offset. `GET /control/items/{id}/output`.
     fn output(&self, item: &str, offset: u64) -> Self::Response<'_, OutputBody> {
         let path = format!("/control/items/{}/output", percent_encoded(item));
-        self.call(Call::json(HttpRequest::get(&path).query("offset", offset)))
+        self.call(TypedRequest::json(HttpRequest::get(&path).query("offset", offset)))
     }
 
     /// Sends a message to the agent. `POST /message`.
     fn message(&self, body: &MessageRequest) -> Self::Response<'_, MessageBody> {
-        self.call(Call::post("/message", body))
+        self.call(TypedRequest::post("/message", body))
     }
 
     /// Returns the newest `limit` messages of users and agents, or all messages if `limit` is `None`. `GET /history`.
     fn history(&self, limit: Option<u32>) -> Self::Response<'_, Vec<HistoryEntry>> {
-        self.call(Call::json(HttpRequest::get("/history").query_if("limit", limit)))
+        self.call(TypedRequest::json(HttpRequest::get("/history").query_if("limit", limit)))
     }
 
     /// Lists all known agents. `GET /agents`.
     fn agents(&self) -> Self::Response<'_, AgentsBody> {
-        self.call(Call::get("/agents"))
+        self.call(TypedRequest::get("/agents"))
     }
 
     /// Returns the details of an agent. `GET /agents/{id}`.
     fn agent(&self, id: &str) -> Self::Response<'_, AgentStatusBody> {
-        self.call(Call::get(&agent(id, "")))
+        self.call(TypedRequest::get(&agent(id, "")))
     }
 
     /// Lists the models of an agent. `GET /agents/{id}/models`.
     fn agent_models(&self, id: &str) -> Self::Response<'_, AgentModelsBody> {
-        self.call(Call::get(&agent(id, "/models")))
+        self.call(TypedRequest::get(&agent(id, "/models")))
     }
 
     /// Lists the MCP servers of an agent. `GET /agents/{id}/mcp`.
     fn agent_mcp(&self, id: &str) -> Self::Response<'_, AgentMcpBody> {
-        self.call(Call::get(&agent(id, "/mcp")))
+        self.call(TypedRequest::get(&agent(id, "/mcp")))
     }
 
     /// Lists the saved conversations of an agent. `GET /agents/{id}/sessions`.
     fn agent_conversations(&self, id: &str) -> Self::Response<'_, AgentConversationsBody> {
-        self.call(Call::get(&agent(id, "/sessions")))
+        self.call(TypedRequest::get(&agent(id, "/sessions")))
     }
 
     /// Starts, continues or cancels a login. `POST /agents/{id}/login`.
     fn agent_login(&self, id: &str, body: &AgentLoginRequest) -> Self::Response<'_, AgentLoginBody> {
-        self.call(Call::post(&agent(id, "/login"), body))
+        self.call(TypedRequest::post(&agent(id, "/login"), body))
     }
 
     /// Logs an agent out. `POST /agents/{id}/logout`.
     fn agent_logout(&self, id: &str) -> Self::Response<'_, AgentLogoutBody> {
-        self.call(Call::post(&agent(id, "/logout"), &serde_json::json!({})))
+        self.call(TypedRequest::post(&agent(id, "/logout"), &serde_json::json!({})))
     }
 
     /// Adds an agent to the space, optionally resuming a saved conversation. `POST /agents/{id}/start`.
     fn agent_start(&self, id: &str, body: &AgentStartRequest) -> Self::Response<'_, AgentStartedBody> {
-        self.call(Call::json(HttpRequest::post(&agent(id, "/start"), body).with_duration(AGENT_START_TIMEOUT)))
+        self.call(TypedRequest::json(HttpRequest::post(&agent(id, "/start"), body).with_duration(AGENT_START_TIMEOUT)))
     }
 
     /// Checks that a daemon is running. `GET /health`.
     fn daemon_health(&self) -> Self::Response<'_, HealthBody> {
-        self.call(Call::get("/health"))
+        self.call(TypedRequest::get("/health"))
     }
 
     /// Lists the sessions of a daemon. `GET /sessions`.
     fn sessions(&self) -> Self::Response<'_, SessionsBody> {
-        self.call(Call::get("/sessions"))
+        self.call(TypedRequest::get("/sessions"))
     }
 
     /// Creates a session of a daemon. `POST /sessions`.
     fn create_session(&self, body: &NewSessionRequest) -> Self::Response<'_, SessionSummary> {
-        self.call(Call::json(HttpRequest::post("/sessions", body).with_duration(AGENT_START_TIMEOUT)))
+        self.call(TypedRequest::json(HttpRequest::post("/sessions", body).with_duration(AGENT_START_TIMEOUT)))
     }
 
     /// Returns one session of a daemon. `GET /sessions/{session}`.
     fn session(&self, session: &str) -> Self::Response<'_, SessionSummary> {
-        self.call(Call::get(&path_of(session)))
+        self.call(TypedRequest::get(&path_of(session)))
     }
 
     /// Renames a session of a daemon. `PATCH /sessions/{session}`.
     fn rename_session(&self, session: &str, name: &str) -> Self::Response<'_, SessionSummary> {
         let body = RenameRequest { name: name.to_owned() };
-        self.call(Call::json(HttpRequest::new("PATCH", &path_of(session)).json(&body)))
+        self.call(TypedRequest::json(HttpRequest::new("PATCH", &path_of(session)).json(&body)))
     }
 
     /// Ends a session of a daemon. `DELETE /sessions/{session}`.
@@ -272,13 +272,13 @@ pub trait Routes {
         let request = HttpRequest::new("DELETE", &path_of(session))
             .query("now", u8::from(query.now))
             .query("forget", u8::from(query.forget));
-        self.call(Call::json(request.with_duration(END_REQUEST_TIMEOUT)))
+        self.call(TypedRequest::json(request.with_duration(END_REQUEST_TIMEOUT)))
     }
 
     /// Returns the stored last screen of a terminal program that ended under an earlier daemon. `GET
     /// /sessions/{session}/last_screen`.
     fn last_screen(&self, session: &str) -> Self::Response<'_, LastScreenBody> {
-        self.call(Call::get(&format!("{}/last_screen", path_of(session))))
+        self.call(TypedRequest::get(&format!("{}/last_screen", path_of(session))))
     }
 }
 

@@ -17,7 +17,8 @@ use crate::{BenchConfig, BenchResult, io, print_progress};
 /// Timeout for all measurements in the lab.
 const LAB_TIMEOUT: Duration = Duration::from_secs(900);
 
-/// Measures these rows in a process inside the lab. If the lab is not available, measures only wh.
+/// Measures these rows in a process inside the lab. If the lab is not available, measures only wh, and only the rows in
+/// [`ROWS_WITHOUT_AGENTS`].
 pub fn compare(config: &BenchConfig, rows: &[u8]) -> BenchResult<Vec<ComparisonRow>> {
     let samples = match run_in_lab(config, rows) {
         Ok(samples) => samples,

@@ -32,7 +32,7 @@ use table::{ComparisonRow, TmuxRow};
 /// Default rows of `--against`.
 const AGAINST_ROWS: [u8; 6] = [1, 2, 3, 4, 5, 14];
 
-/// Result of a measurement. Errors are only printed, so they need no type.
+/// Result of a measurement. Errors are only printed, so a specific error type is not needed.
 type BenchResult<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Benchmark wh against tmux -C and against system limits

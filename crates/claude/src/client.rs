@@ -27,7 +27,8 @@ impl ClaudeClient {
     ///
     /// # Errors
     ///
-    /// Fails if Claude Code is not installed, cannot be started, or does not answer in time.
+    /// Fails if Claude Code is not installed, cannot be started, exits at once, refuses the handshake, or does not
+    /// answer in time.
     pub async fn connect(options: &Options) -> Result<Self, Error> {
         let (connection, events, hello) = Connection::start(options).await?;
         Ok(Self { connection, events, hello, current: None })

@@ -11,8 +11,8 @@ use serde_json::Value;
 use wh_pipe::ProgramExit;
 use wh_pipe::link::{self, Codec, DecodedLine, EncodedFrame, FrameRole, Link, LinkError, LinkEvent};
 use wh_wire::claude::{
-    Answer, Ask, ClaudeMessage, ClientRequest, ClientResponse, DecodeError, Incoming, Outgoing, Refusal, UserInput,
-    decode, request_id,
+    Answer, ClaudeMessage, ClientRequest, ClientResponse, DecodeError, Incoming, IncomingRequest, Outgoing, ReplyError,
+    UserInput, decode, request_id,
 };
 
 use crate::error::Error;
@@ -26,7 +26,7 @@ pub enum Event {
     /// Message of the conversation, or a notification about it. Frames of unknown kinds are [`ClaudeMessage::Unknown`].
     Message(ClaudeMessage),
     /// Question that waits for an [answer](Connection::answer). Only sent with [`forward_asks`](Options::forward_asks).
-    Ask(Ask),
+    Ask(IncomingRequest),
     /// The question with this id was withdrawn and cannot be answered any more.
     Withdrawn(String),
     /// A line exceeded the limit of [`longest_line`](Options::longest_line) and was skipped.
@@ -56,12 +56,12 @@ impl From<UserInput> for ClaudeFrame {
 }
 
 impl ClaudeFrame {
-    /// Answers a question.
+    /// Creates the frame that answers a question.
     pub fn answer(request_id: &str, answer: impl Into<Answer>) -> Self {
         Self::Message(Outgoing::success(request_id, answer))
     }
 
-    /// Refuses a question with a reason.
+    /// Creates the frame that refuses a question with a reason.
     pub fn refusal(request_id: &str, reason: &str) -> Self {
         Self::Message(Outgoing::error(request_id, reason))
     }
@@ -76,7 +76,7 @@ pub struct StreamJson {
 impl Codec for StreamJson {
     type Frame = ClaudeFrame;
     type Id = String;
-    type Reply = Result<Value, Refusal>;
+    type Reply = Result<Value, ReplyError>;
     type Message = Event;
 
     fn encode(&self, frame: ClaudeFrame, number: u64) -> Result<EncodedFrame<String>, String> {
@@ -114,7 +114,7 @@ impl Codec for StreamJson {
 }
 
 impl StreamJson {
-    fn ask(&self, ask: Ask) -> DecodedLine<Self> {
+    fn ask(&self, ask: IncomingRequest) -> DecodedLine<Self> {
         let id = ask.request_id.clone();
         match self.handlers.route(&id, &ask.kind, self.forward_asks) {
             QuestionRoute::Ignored => DecodedLine::Nothing,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wh_pipe::{LaunchError, NoReply};
-use wh_wire::claude::Refusal;
+use wh_wire::claude::ReplyError;
 
 /// Failure of an operation on Claude Code.
 #[derive(Debug, thiserror::Error)]
@@ -48,7 +48,7 @@ pub enum Error {
     #[error("Claude Code is not running: {0}")]
     Disconnected(Arc<str>),
     /// [`ClaudeTurn::next`](crate::ClaudeTurn::next) has already read the turn to its end.
-    #[error("the turn was already read to its end; the last call of next() returned its result or error")]
+    #[error("the turn was already read to its end; an earlier call of next() returned the result or error of the turn")]
     TurnAlreadyRead,
     /// The reply does not have the expected form.
     #[error("Claude Code sent an unexpected reply to {request}: {reason}")]
@@ -72,9 +72,9 @@ impl Error {
         }
     }
 
-    pub(crate) fn refused(request: &str, refusal: Refusal) -> Self {
+    pub(crate) fn refused(request: &str, refusal: ReplyError) -> Self {
         let request = request.to_owned();
-        let Refusal { message, code } = refusal;
+        let ReplyError { message, code } = refusal;
         // Newer versions send a code, older versions only a message.
         if code.as_deref() == Some("unsupported_request") || message.starts_with("Unsupported control request") {
             Self::NotSupported { request, message }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use wh_wire::claude::{
-    AskKind, CanUseTool, Elicitation, ElicitationAction, ElicitationResult, HookOutput, McpReply, Outgoing,
+    CanUseTool, Elicitation, ElicitationAction, ElicitationResult, HookOutput, IncomingRequestKind, McpReply, Outgoing,
     PermissionResult,
 };
 
@@ -42,10 +42,10 @@ pub(crate) enum QuestionRoute {
 impl Handlers {
     /// Selects the callback for a question. Unknown questions are answered with an error, because Claude Code waits for
     /// every answer.
-    pub fn route(&self, request_id: &str, kind: &AskKind, forward: bool) -> QuestionRoute {
+    pub fn route(&self, request_id: &str, kind: &IncomingRequestKind, forward: bool) -> QuestionRoute {
         let id = request_id.to_owned();
         match kind {
-            AskKind::CanUseTool(ask) => match &self.permission {
+            IncomingRequestKind::CanUseTool(ask) => match &self.permission {
                 Some(handler) => {
                     let (handler, ask) = (Arc::clone(handler), (**ask).clone());
                     QuestionRoute::Answered(Box::pin(async move { Outgoing::success(id, handler(ask).await) }))
@@ -53,7 +53,7 @@ impl Handlers {
                 None if forward => QuestionRoute::Forwarded,
                 None => refuse(id, "no callback for permissions is registered"),
             },
-            AskKind::Elicitation(ask) => match &self.elicitation {
+            IncomingRequestKind::Elicitation(ask) => match &self.elicitation {
                 Some(handler) => {
                     let (handler, ask) = (Arc::clone(handler), (**ask).clone());
                     QuestionRoute::Answered(Box::pin(async move { Outgoing::success(id, handler(ask).await) }))
@@ -64,14 +64,14 @@ impl Handlers {
                     QuestionRoute::Answered(Box::pin(async move { Outgoing::success(id, declined) }))
                 }
             },
-            AskKind::HookCallback(ask) => match self.hooks.get(&ask.callback_id) {
+            IncomingRequestKind::HookCallback(ask) => match self.hooks.get(&ask.callback_id) {
                 Some(handler) => {
                     let (handler, input) = (Arc::clone(handler), ask.input.clone());
                     QuestionRoute::Answered(Box::pin(async move { Outgoing::success(id, handler(input).await) }))
                 }
                 None => refuse(id, &format!("no hook has the callback id {:?}", ask.callback_id)),
             },
-            AskKind::McpMessage(ask) => match self.servers.get(&ask.server_name) {
+            IncomingRequestKind::McpMessage(ask) => match self.servers.get(&ask.server_name) {
                 Some(server) => {
                     let (server, message) = (Arc::clone(server), ask.message.clone());
                     QuestionRoute::Answered(Box::pin(async move {
@@ -85,8 +85,8 @@ impl Handlers {
                 None => refuse(id, &format!("no MCP server is called {:?}", ask.server_name)),
             },
             // The handshake declares no dialogs, and questions about undeclared dialogs must not be answered.
-            AskKind::UserDialog(_) => QuestionRoute::Ignored,
-            AskKind::Unknown { subtype, .. } => {
+            IncomingRequestKind::UserDialog(_) => QuestionRoute::Ignored,
+            IncomingRequestKind::Unknown { subtype, .. } => {
                 let subtype = subtype.clone().unwrap_or_default();
                 QuestionRoute::Answered(Box::pin(async move { Outgoing::unsupported(id, &subtype) }))
             }

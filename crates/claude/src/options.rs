@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use wh_pipe::Launch;
+use wh_pipe::LaunchSpec;
 use wh_wire::claude::{
     CanUseTool, Elicitation, ElicitationResult, HookMatcher, HookOutput, Initialize, PermissionMode, PermissionResult,
 };
@@ -149,7 +149,7 @@ impl Options {
     }
 
     /// Sets the id of the session for which the [supervisor](Self::supervisor) is registered. See
-    /// [`Launch::session`].
+    /// [`LaunchSpec::session`].
     pub fn owner_session(mut self, id: impl Into<String>) -> Self {
         self.owner_session = Some(id.into());
         self
@@ -248,8 +248,8 @@ impl Options {
         self
     }
 
-    /// Sets the callback for permissions. The callback may take any amount of time. If Claude Code withdraws the
-    /// question, the callback's future is dropped.
+    /// Sets the callback for permission requests. The callback may take any amount of time. If Claude Code withdraws
+    /// the request, the callback's future is dropped.
     pub fn can_use_tool<F, R>(mut self, callback: F) -> Self
     where
         F: Fn(CanUseTool) -> R + Send + Sync + 'static,
@@ -307,8 +307,8 @@ impl Options {
     }
 
     /// Returns the launch settings: program, arguments and environment.
-    pub(crate) fn launch(&self) -> Launch {
-        let mut launch = Launch::new(&self.program);
+    pub(crate) fn launch(&self) -> LaunchSpec {
+        let mut launch = LaunchSpec::new(&self.program);
         launch.arguments = self.command_line();
         launch.directory.clone_from(&self.directory);
         launch.supervisor.clone_from(&self.supervisor);

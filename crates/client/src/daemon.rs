@@ -1,4 +1,4 @@
-//! Interface of a daemon to its HTTP and socket servers. [`SessionManager`] manages sessions, and [`Controller`]
+//! Interface of a daemon to its HTTP and socket servers. [`SessionManager`] manages sessions, and [`ControlHandler`]
 //! executes control messages. The engine implements both traits.
 
 use std::collections::BTreeSet;
@@ -73,7 +73,7 @@ pub trait SessionManager: Send + Sync {
     fn lineage(&self, id: &str) -> Option<Arc<Lineage>>;
 
     /// Creates a session, or returns the session that was created earlier with the same idempotency key.
-    fn create(&self, wanted: NewSession) -> DaemonFuture<'_, Result<SessionCreation, CreateError>>;
+    fn create(&self, wanted: CreateSessionRequest) -> DaemonFuture<'_, Result<CreateOutcome, CreateError>>;
 
     fn rename(&self, id: &str, name: &str) -> Result<(), CreateError>;
 
@@ -100,7 +100,7 @@ fn find(sessions: &[Arc<SessionHandle>], id_or_name: &str) -> Option<Arc<Session
 }
 
 /// Authorises, executes and audits control messages.
-pub trait Controller: Send + Sync {
+pub trait ControlHandler: Send + Sync {
     /// Executes a control message, which sends input to a session, interrupts the session or answers its question.
     fn control(
         &self,
@@ -136,7 +136,7 @@ pub struct Caller {
 
 /// Request to create a session.
 #[derive(Debug, Clone)]
-pub struct NewSession {
+pub struct CreateSessionRequest {
     /// Agent or program to run.
     pub workload: Workload,
     /// Name of the session; derived from the agent or program if absent.
@@ -161,7 +161,7 @@ pub struct NewSession {
 
 /// Result of a create request.
 #[derive(Debug, Clone)]
-pub struct SessionCreation {
+pub struct CreateOutcome {
     /// New session, or the existing session with the same idempotency key.
     pub session: Arc<SessionHandle>,
     /// True if the session was created earlier with the same idempotency key.

@@ -15,19 +15,19 @@ pub mod trace;
 mod ui;
 
 pub use daemon::{
-    Caller, Controller, Conversation, CreateError, DaemonFuture, EndCause, EndOutcome, Lineage, NewSession,
-    SessionCreation, SessionManager, Workload,
+    Caller, ControlHandler, Conversation, CreateError, CreateOutcome, CreateSessionRequest, DaemonFuture, EndCause,
+    EndOutcome, Lineage, SessionManager, Workload,
 };
 pub use request::{
-    Attachment, ScreenRead, ScreenSnapshot, ScreenUse, SurfaceFacts, SurfaceRequest, SurfaceWatch, ToTerminal,
-    UserTerminalEvent, WaitEnd,
+    ScreenReadOptions, ScreenSnapshot, ScreenUseGuard, SurfaceFacts, SurfaceRequest, SurfaceWatch, TerminalAttachment,
+    UserTerminalEvent, UserTerminalMessage, WaitEnd,
 };
 pub use session::{Audience, SessionHandle, SessionState};
 pub use space::{
     ChangeNotice, Mirror, MirrorChange, ReplyStage, RosterRequest, Space, SpaceRequest, SpaceUpdates, SpaceWatch,
 };
 pub use subscription::{Subscription, SubscriptionEnd, SubscriptionStart};
-pub use surface::{Gone, Surface, SurfaceError};
+pub use surface::{SessionGone, Surface, SurfaceError};
 pub use trace::ConnectionOpener;
 pub use ui::{DrawProgress, Ui, UiFacts, UiOrder, UiPort};
 pub use wh_pipe::Survivors;

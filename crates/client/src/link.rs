@@ -17,7 +17,7 @@ use wh_core::space::command::{CommandAccepted, ConversationCommand, SpaceRefusal
 use wh_core::space::extent::{PieceError, TextPiece};
 use wh_core::space::query::{Query, QueryAnswer};
 use wh_core::space::roster::{AgentCard, AgentReply, AgentRequest, ConversationCard};
-use wh_core::space::state::State;
+use wh_core::space::state::SpaceState;
 use wh_core::space::{ItemId, ParticipantId};
 
 use crate::space::{ChangeNotice, ReplyStage, RosterRequest, SpaceRequest, SpaceUpdates, SpaceWatch};
@@ -84,7 +84,7 @@ pub enum LinkCallReply {
 /// A [`SpaceWatch`] without its change notifications.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SpaceSnapshot {
-    pub state: State,
+    pub state: SpaceState,
     /// Cursor of the newest event.
     pub end: Cursor,
     /// Number of the newest change that is not in the journal: growth of an item, or a stream frame.

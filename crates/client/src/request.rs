@@ -11,7 +11,7 @@ use wh_core::histogram::Histogram;
 use wh_core::input::Gesture;
 use wh_core::receipt::Receipt;
 use wh_core::request::{self, RequestId};
-use wh_core::session::{AnswerAt, InputAccepted, Refusal, ScreenTiming, Status, WaitResult};
+use wh_core::session::{AnswerTiming, InputAccepted, ProgramStatus, ScreenTiming, TerminalRefusal, WaitResult};
 use wh_core::terminal::{SignalTarget, Size};
 use wh_screen::frame::ScreenFrame;
 use wh_screen::vt::TerminalReports;
@@ -26,8 +26,8 @@ pub enum SurfaceRequest {
         /// Request id and content fingerprint, if the caller gave an id.
         request: Option<request::FingerprintedId>,
         /// Stage at which the caller receives the reply.
-        answer: AnswerAt,
-        reply: oneshot::Sender<Result<InputAccepted, Refusal>>,
+        answer: AnswerTiming,
+        reply: oneshot::Sender<Result<InputAccepted, TerminalRefusal>>,
     },
     /// Discard unread input, interrupt the program, and type `then` once the program has handled the interrupt.
     Interrupt {
@@ -35,16 +35,16 @@ pub enum SurfaceRequest {
         then: Vec<Gesture>,
         /// Request id and content fingerprint, if the caller gave an id.
         request: Option<request::FingerprintedId>,
-        reply: oneshot::Sender<Result<InputAccepted, Refusal>>,
+        reply: oneshot::Sender<Result<InputAccepted, TerminalRefusal>>,
     },
-    /// Type raw bytes that the caller has encoded for the program's current modes.
-    Keyboard { bytes: Bytes, reply: oneshot::Sender<Result<InputAccepted, Refusal>> },
+    /// Type raw bytes that the caller has encoded for the current terminal modes of the program.
+    Keyboard { bytes: Bytes, reply: oneshot::Sender<Result<InputAccepted, TerminalRefusal>> },
     /// Resize the terminal of the surface.
     Resize {
         size: Size,
         /// Request id and content fingerprint, if the caller gave an id.
         request: Option<request::FingerprintedId>,
-        reply: oneshot::Sender<Result<InputAccepted, Refusal>>,
+        reply: oneshot::Sender<Result<InputAccepted, TerminalRefusal>>,
     },
     /// Send a signal to a process group.
     Signal {
@@ -53,18 +53,18 @@ pub enum SurfaceRequest {
         target: SignalTarget,
         /// Request id and content fingerprint, if the caller gave an id.
         request: Option<request::FingerprintedId>,
-        reply: oneshot::Sender<Result<InputAccepted, Refusal>>,
+        reply: oneshot::Sender<Result<InputAccepted, TerminalRefusal>>,
     },
     /// Publish a mark in the journal and in the recording.
     Mark {
         label: String,
         /// Request id and content fingerprint, if the caller gave an id.
         request: Option<request::FingerprintedId>,
-        reply: oneshot::Sender<Result<InputAccepted, Refusal>>,
+        reply: oneshot::Sender<Result<InputAccepted, TerminalRefusal>>,
     },
     ReadScreen {
         /// Parts and timing of the read.
-        read: ScreenRead,
+        read: ScreenReadOptions,
         reply: oneshot::Sender<ScreenSnapshot>,
     },
     /// Return the state of the session without its screen.
@@ -80,7 +80,7 @@ pub enum SurfaceRequest {
         condition: Condition,
         timeout: Duration,
         /// Reply channel. The caller closes it to end the wait.
-        reply: oneshot::Sender<Result<WaitEnd, Refusal>>,
+        reply: oneshot::Sender<Result<WaitEnd, TerminalRefusal>>,
     },
     /// Return the cursor of the newest event, the state at that point, and change notifications.
     Watch {
@@ -96,7 +96,7 @@ pub enum SurfaceRequest {
         reply: oneshot::Sender<Result<Vec<Arc<NumberedEvent>>, CursorExpired>>,
     },
     /// Attach a user's terminal to the program.
-    Attach(Attachment),
+    Attach(TerminalAttachment),
     /// End the program and all of its processes.
     End {
         /// True to kill the processes at once; false to ask them to exit first.
@@ -106,10 +106,10 @@ pub enum SurfaceRequest {
 
 /// Attachment of a user's terminal, which receives all program output and sends typed input to the program.
 #[derive(Debug)]
-pub struct Attachment {
+pub struct TerminalAttachment {
     pub size: Size,
     /// Channel for output to the terminal. While the channel is full, the program blocks, as with any slow terminal.
-    pub output: mpsc::Sender<ToTerminal>,
+    pub output: mpsc::Sender<UserTerminalMessage>,
     /// Channel of typed input. Applies backpressure to the user while the program does not read.
     pub input: mpsc::Receiver<Bytes>,
     /// Channel of other events of the terminal. Closed when the terminal is detached.
@@ -118,7 +118,7 @@ pub struct Attachment {
 
 /// Message to a user's terminal.
 #[derive(Debug)]
-pub enum ToTerminal {
+pub enum UserTerminalMessage {
     /// Output of the program.
     Output(Bytes),
     /// The program was stopped, for example by Ctrl-Z: return to the user's shell.
@@ -136,7 +136,7 @@ pub enum UserTerminalEvent {
 
 /// Parts and timing of a screen read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ScreenRead {
+pub struct ScreenReadOptions {
     /// True to include the retained raw output.
     pub history: bool,
     /// Selects the last complete frame or the current screen.
@@ -175,15 +175,15 @@ pub struct SurfaceWatch {
     pub events: watch::Receiver<u64>,
     /// Watch channel with the number of the newest frame.
     pub frames: watch::Receiver<u64>,
-    /// Guard that keeps a UI running that was started on demand. Present if the caller watches the screen.
-    pub screen_use: Option<ScreenUse>,
+    /// Guard for a UI that was started on demand, which keeps the UI running. Present if the caller watches the screen.
+    pub screen_use: Option<ScreenUseGuard>,
 }
 
-/// Guard that keeps a UI running that was started on demand. The UI runs while any clone of the guard is held.
+/// Guard for a UI that was started on demand. The UI keeps running while any clone of the guard is held.
 #[derive(Debug, Clone, Default)]
-pub struct ScreenUse(Arc<()>);
+pub struct ScreenUseGuard(Arc<()>);
 
-impl ScreenUse {
+impl ScreenUseGuard {
     /// True if the guard has another holder.
     pub fn is_shared(&self) -> bool {
         Arc::strong_count(&self.0) > 1
@@ -217,7 +217,7 @@ impl SurfaceRequest {
     }
 
     /// Returns the reply channel of a command; `None` for other requests.
-    pub fn into_reply(self) -> Option<oneshot::Sender<Result<InputAccepted, Refusal>>> {
+    pub fn into_reply(self) -> Option<oneshot::Sender<Result<InputAccepted, TerminalRefusal>>> {
         match self {
             Self::Type { reply, .. }
             | Self::Interrupt { reply, .. }
@@ -238,7 +238,7 @@ pub struct SurfaceFacts {
     pub command: Vec<String>,
     /// Process id of the program.
     pub pid: Option<i32>,
-    pub status: Status,
+    pub status: ProgramStatus,
     /// Time of the last status change.
     pub since: SystemTime,
     pub size: Size,

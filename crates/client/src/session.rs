@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use wh_core::caller::SessionLineage;
 use wh_core::terminal::Size;
 
-use crate::daemon::{Conversation, DaemonFuture, EndCause, Lineage, NewSession, Workload};
+use crate::daemon::{Conversation, CreateSessionRequest, DaemonFuture, EndCause, Lineage, Workload};
 use crate::surface::Surface;
 
 /// Handle on one session of a daemon, running or ended.
@@ -87,7 +87,7 @@ impl SessionHandle {
     /// Creates the handle of a new or restored session.
     pub fn new(
         id: String,
-        wanted: &NewSession,
+        wanted: &CreateSessionRequest,
         team: String,
         created: SystemTime,
         (state, audience): (Arc<dyn SessionState>, Arc<dyn Audience>),

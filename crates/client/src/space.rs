@@ -15,10 +15,10 @@ use wh_core::space::extent::{PieceError, TextPiece};
 use wh_core::space::item::Item;
 use wh_core::space::query::{EnvelopeFilter, Envelopes, HistoryMessage, ParticipantView, Query, QueryAnswer, Revision};
 use wh_core::space::roster::{AgentCard, AgentReply, AgentRequest, ConversationCard};
-use wh_core::space::state::{SpaceGauges, State};
+use wh_core::space::state::{SpaceGauges, SpaceState};
 use wh_core::space::{ItemId, ParticipantId};
 
-use crate::surface::Gone;
+use crate::surface::SessionGone;
 
 /// Maximum number of requests queued for a busy space. Further callers wait.
 const MAX_QUEUED_SPACE_REQUESTS: usize = 64;
@@ -32,13 +32,13 @@ pub enum SpaceRequest {
         /// Request id and content fingerprint, if the caller gave an id.
         request: Option<FingerprintedId>,
         command: ConversationCommand,
-        /// Stage at which the command is answered.
+        /// Stage at which the caller receives the reply.
         until: ReplyStage,
         reply: oneshot::Sender<Result<CommandAccepted, SpaceRefusal>>,
     },
     /// Return the receipt of a command.
     Receipt { id: RequestId, reply: oneshot::Sender<Option<Receipt>> },
-    /// Prepare for shutdown: retain the queued messages for a later space, which resumes this space.
+    /// Prepare for shutdown: retain the queued messages for the space that is restored later.
     Suspend,
     /// Query the state.
     Query { query: Query, reply: oneshot::Sender<QueryAnswer> },
@@ -80,14 +80,14 @@ impl fmt::Debug for SpaceRequest {
     }
 }
 
-/// Stage at which a command is answered.
+/// Stage at which the caller of a command receives the reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum ReplyStage {
     /// The command is accepted. If the space stores its commands, the command is also stored.
     #[default]
     Accepted,
-    /// The command is delivered to the agent, or cannot be delivered. A message that remains in the agent's queue is
-    /// answered as soon as it is stored.
+    /// The command is delivered to the agent, or cannot be delivered. If a message remains in the agent's queue, the
+    /// reply is sent as soon as the message is stored.
     Delivered,
 }
 
@@ -123,7 +123,7 @@ pub enum RosterRequest {
 /// Current state of a space, its position in the journal, and change notifications.
 #[derive(Debug)]
 pub struct SpaceWatch {
-    pub state: State,
+    pub state: SpaceState,
     /// Cursor of the newest event.
     pub end: Cursor,
     /// Number of the newest change that is not in the journal: growth of an item, or a stream frame.
@@ -168,15 +168,15 @@ impl Space {
         (Self(sender), receiver)
     }
 
-    async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> SpaceRequest) -> Result<T, Gone> {
+    async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> SpaceRequest) -> Result<T, SessionGone> {
         let (reply, answer) = oneshot::channel();
-        self.0.send(request(reply)).await.map_err(|_| Gone)?;
-        answer.await.map_err(|_| Gone)
+        self.0.send(request(reply)).await.map_err(|_| SessionGone)?;
+        answer.await.map_err(|_| SessionGone)
     }
 
     /// Forwards a request with its reply channel. Requests are served in order.
-    pub async fn pass(&self, request: SpaceRequest) -> Result<(), Gone> {
-        self.0.send(request).await.map_err(|_| Gone)
+    pub async fn pass(&self, request: SpaceRequest) -> Result<(), SessionGone> {
+        self.0.send(request).await.map_err(|_| SessionGone)
     }
 
     /// Executes a command as this participant. The outer error means that the space has ended.
@@ -185,7 +185,7 @@ impl Space {
         by: ParticipantId,
         request: Option<FingerprintedId>,
         command: ConversationCommand,
-    ) -> Result<Result<CommandAccepted, SpaceRefusal>, Gone> {
+    ) -> Result<Result<CommandAccepted, SpaceRefusal>, SessionGone> {
         self.ask(|reply| SpaceRequest::Command { by, request, command, until: ReplyStage::Accepted, reply }).await
     }
 
@@ -195,12 +195,12 @@ impl Space {
         by: ParticipantId,
         request: Option<FingerprintedId>,
         command: ConversationCommand,
-    ) -> Result<Result<CommandAccepted, SpaceRefusal>, Gone> {
+    ) -> Result<Result<CommandAccepted, SpaceRefusal>, SessionGone> {
         self.ask(|reply| SpaceRequest::Command { by, request, command, until: ReplyStage::Delivered, reply }).await
     }
 
     /// Returns the receipt of a command; `None` if the command is unknown.
-    pub async fn receipt(&self, id: RequestId) -> Result<Option<Receipt>, Gone> {
+    pub async fn receipt(&self, id: RequestId) -> Result<Option<Receipt>, SessionGone> {
         self.ask(|reply| SpaceRequest::Receipt { id, reply }).await
     }
 
@@ -209,76 +209,80 @@ impl Space {
         let _ = self.0.send(SpaceRequest::Suspend).await;
     }
 
-    async fn query(&self, query: Query) -> Result<QueryAnswer, Gone> {
+    async fn query(&self, query: Query) -> Result<QueryAnswer, SessionGone> {
         self.ask(|reply| SpaceRequest::Query { query, reply }).await
     }
 
     /// Returns the revision of the state.
-    pub async fn revision(&self) -> Result<Revision, Gone> {
+    pub async fn revision(&self) -> Result<Revision, SessionGone> {
         match self.query(Query::Revision).await? {
             QueryAnswer::Revision(revision) => Ok(revision),
-            _ => Err(Gone),
+            _ => Err(SessionGone),
         }
     }
 
     /// Returns a participant's status and options; `None` if the participant does not exist.
-    pub async fn participant(&self, id: ParticipantId) -> Result<Option<ParticipantView>, Gone> {
+    pub async fn participant(&self, id: ParticipantId) -> Result<Option<ParticipantView>, SessionGone> {
         match self.query(Query::Participant(id)).await? {
             QueryAnswer::Participant(view) => Ok(view),
-            _ => Err(Gone),
+            _ => Err(SessionGone),
         }
     }
 
     /// Returns the open questions, oldest first.
-    pub async fn questions(&self) -> Result<Vec<Arc<Item>>, Gone> {
+    pub async fn questions(&self) -> Result<Vec<Arc<Item>>, SessionGone> {
         match self.query(Query::Questions).await? {
             QueryAnswer::Questions(questions) => Ok(questions),
-            _ => Err(Gone),
+            _ => Err(SessionGone),
         }
     }
 
     /// Returns the envelopes that match a filter.
-    pub async fn envelopes(&self, filter: EnvelopeFilter) -> Result<Envelopes, Gone> {
+    pub async fn envelopes(&self, filter: EnvelopeFilter) -> Result<Envelopes, SessionGone> {
         match self.query(Query::Envelopes(filter)).await? {
             QueryAnswer::Envelopes(envelopes) => Ok(envelopes),
-            _ => Err(Gone),
+            _ => Err(SessionGone),
         }
     }
 
     /// Returns the state without its history, together with the envelopes that match a filter.
-    pub async fn outline(&self, filter: EnvelopeFilter) -> Result<(State, Envelopes), Gone> {
+    pub async fn outline(&self, filter: EnvelopeFilter) -> Result<(SpaceState, Envelopes), SessionGone> {
         match self.query(Query::Outline(filter)).await? {
             QueryAnswer::Outline(state, envelopes) => Ok((*state, envelopes)),
-            _ => Err(Gone),
+            _ => Err(SessionGone),
         }
     }
 
     /// Returns the newest texts of users and agents, at most `most`, oldest first.
-    pub async fn history(&self, most: usize) -> Result<Vec<HistoryMessage>, Gone> {
+    pub async fn history(&self, most: usize) -> Result<Vec<HistoryMessage>, SessionGone> {
         match self.query(Query::History(most)).await? {
             QueryAnswer::History(said) => Ok(said),
-            _ => Err(Gone),
+            _ => Err(SessionGone),
         }
     }
 
     /// Returns the state with change notifications.
-    pub async fn watch(&self) -> Result<SpaceWatch, Gone> {
+    pub async fn watch(&self) -> Result<SpaceWatch, SessionGone> {
         self.ask(SpaceRequest::Watch).await
     }
 
     /// Returns the changes since a watcher's position.
-    pub async fn updates(&self, after: Cursor, revision: u64) -> Result<Result<SpaceUpdates, CursorExpired>, Gone> {
+    pub async fn updates(
+        &self,
+        after: Cursor,
+        revision: u64,
+    ) -> Result<Result<SpaceUpdates, CursorExpired>, SessionGone> {
         self.ask(|reply| SpaceRequest::Updates { after, revision, reply }).await
     }
 
     /// Returns a part of an item as text, including text that is truncated in the item. The outer error means that the
     /// space has ended.
-    pub async fn piece(&self, item: ItemId, offset: u64) -> Result<Result<TextPiece, PieceError>, Gone> {
+    pub async fn piece(&self, item: ItemId, offset: u64) -> Result<Result<TextPiece, PieceError>, SessionGone> {
         self.ask(|reply| SpaceRequest::Piece { item, offset, reply }).await
     }
 
     /// Creates a [`Mirror`], a copy of the state that follows its changes.
-    pub async fn mirror(&self) -> Result<Mirror, Gone> {
+    pub async fn mirror(&self) -> Result<Mirror, SessionGone> {
         let SpaceWatch { state, end, revision, change_count, changes } = self.watch().await?;
         Ok(Mirror { space: self.clone(), state, cursor: end, revision, change_count, changes })
     }
@@ -293,7 +297,7 @@ impl Space {
     pub async fn conversations(&self, agent: &str) -> Result<Vec<ConversationCard>, SpaceRefusal> {
         let agent = agent.to_owned();
         let asked = self.ask(|reply| SpaceRequest::Roster(RosterRequest::Conversations { agent, reply }));
-        asked.await.map_err(|Gone| SpaceRefusal::NoAgentPresent)?
+        asked.await.map_err(|SessionGone| SpaceRefusal::NoAgentPresent)?
     }
 
     /// Queries or manages one agent, or all agents if `agent` is `None`. May take seconds, because the agents are
@@ -301,7 +305,7 @@ impl Space {
     pub async fn manage(&self, agent: Option<&str>, ask: AgentRequest) -> Result<AgentReply, SpaceRefusal> {
         let agent = agent.map(str::to_owned);
         let asked = self.ask(|reply| SpaceRequest::Roster(RosterRequest::Manage { agent, ask, reply }));
-        asked.await.map_err(|Gone| SpaceRefusal::NoAgentPresent)?
+        asked.await.map_err(|SessionGone| SpaceRefusal::NoAgentPresent)?
     }
 
     /// Adds an agent, with a new conversation or a saved one. An agent that is already in the space is restarted if
@@ -310,12 +314,12 @@ impl Space {
     pub async fn invite(&self, agent: &str, conversation: Option<String>) -> Result<(), SpaceRefusal> {
         let agent = agent.to_owned();
         let asked = self.ask(|reply| SpaceRequest::Roster(RosterRequest::Invite { agent, conversation, reply }));
-        asked.await.map_err(|Gone| SpaceRefusal::NoAgentPresent)?
+        asked.await.map_err(|SessionGone| SpaceRefusal::NoAgentPresent)?
     }
 
     /// Ends every agent and waits until all agents have exited. If `now` is true, kills them at once; otherwise asks
     /// them to exit, and kills an agent that does not exit in time.
-    pub async fn end(&self, now: bool) -> Result<(), Gone> {
+    pub async fn end(&self, now: bool) -> Result<(), SessionGone> {
         self.ask(|reply| SpaceRequest::End { now, reply }).await
     }
 }
@@ -324,7 +328,7 @@ impl Space {
 #[derive(Debug)]
 pub struct Mirror {
     space: Space,
-    state: State,
+    state: SpaceState,
     cursor: Cursor,
     revision: u64,
     change_count: u64,
@@ -342,7 +346,7 @@ pub struct MirrorChange {
 
 impl Mirror {
     /// Returns the state as of the last call of [`Mirror::catch_up`].
-    pub fn state(&self) -> &State {
+    pub fn state(&self) -> &SpaceState {
         &self.state
     }
 
@@ -357,12 +361,12 @@ impl Mirror {
     }
 
     /// Waits until the original changes. Cancel safe.
-    pub async fn changed(&mut self) -> Result<(), Gone> {
-        self.changes.changed().await.map_err(|_| Gone)
+    pub async fn changed(&mut self) -> Result<(), SessionGone> {
+        self.changes.changed().await.map_err(|_| SessionGone)
     }
 
     /// Applies the changes of the original to the copy. Call this after [`Mirror::changed`].
-    pub async fn catch_up(&mut self) -> Result<MirrorChange, Gone> {
+    pub async fn catch_up(&mut self) -> Result<MirrorChange, SessionGone> {
         // The notification is marked as seen before the query, so that a change during the query notifies again.
         let change_count = self.changes.borrow_and_update().change_count;
         let mut change = MirrorChange::default();

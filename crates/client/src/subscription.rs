@@ -6,8 +6,8 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use wh_core::event::{Cursor, NumberedEvent};
 
-use crate::request::{ScreenSnapshot, ScreenUse, SurfaceFacts, SurfaceWatch};
-use crate::surface::{Gone, Surface};
+use crate::request::{ScreenSnapshot, ScreenUseGuard, SurfaceFacts, SurfaceWatch};
+use crate::surface::{SessionGone, Surface};
 
 /// Position at which a subscription starts.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub enum SubscriptionEnd {
     TooSlow,
     /// The session has ended.
     #[error(transparent)]
-    Gone(#[from] Gone),
+    Gone(#[from] SessionGone),
 }
 
 /// Reads the events of a surface's journal that follow a cursor.
@@ -43,7 +43,7 @@ pub struct Subscription {
     events: watch::Receiver<u64>,
     /// Watch channel with the number of the newest frame.
     pub frames: watch::Receiver<u64>,
-    _screen_use: Option<ScreenUse>,
+    _screen_use: Option<ScreenUseGuard>,
 }
 
 impl Subscription {
@@ -51,7 +51,7 @@ impl Subscription {
         surface: Surface,
         after: Option<Cursor>,
         screen: bool,
-    ) -> Result<(SubscriptionStart, Self), Gone> {
+    ) -> Result<(SubscriptionStart, Self), SessionGone> {
         let SurfaceWatch { end, facts, shown, events, frames, screen_use } = surface.watch(screen).await?;
         let asked = after.is_some();
         if let Some(cursor) = after
@@ -78,7 +78,7 @@ impl Subscription {
                 self.cursor.seq = last.seq;
                 return Ok(events);
             }
-            self.events.changed().await.map_err(|_| Gone)?;
+            self.events.changed().await.map_err(|_| SessionGone)?;
         }
     }
 }

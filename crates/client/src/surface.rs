@@ -10,10 +10,12 @@ use wh_core::event::{Cursor, CursorExpired, NumberedEvent};
 use wh_core::input::Gesture;
 use wh_core::receipt::Receipt;
 use wh_core::request::{self, RequestId};
-use wh_core::session::{AnswerAt, InputAccepted, Refusal};
+use wh_core::session::{AnswerTiming, InputAccepted, TerminalRefusal};
 use wh_core::terminal::{SignalTarget, Size};
 
-use crate::request::{Attachment, ScreenRead, ScreenSnapshot, SurfaceFacts, SurfaceRequest, SurfaceWatch, WaitEnd};
+use crate::request::{
+    ScreenReadOptions, ScreenSnapshot, SurfaceFacts, SurfaceRequest, SurfaceWatch, TerminalAttachment, WaitEnd,
+};
 use crate::subscription::{Subscription, SubscriptionStart};
 
 /// Maximum number of requests queued for a busy surface. Further callers wait.
@@ -22,17 +24,17 @@ const MAX_QUEUED_SURFACE_REQUESTS: usize = 64;
 /// Error of a request: the task that served the surface or space has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the session has ended")]
-pub struct Gone;
+pub struct SessionGone;
 
 /// Reason why a command was not accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SurfaceError {
     /// The command was refused.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] TerminalRefusal),
     /// The session has ended.
     #[error(transparent)]
-    Gone(#[from] Gone),
+    Gone(#[from] SessionGone),
 }
 
 /// Handle on a screen that can be read and typed into.
@@ -46,15 +48,15 @@ impl Surface {
         (Self(sender), receiver)
     }
 
-    async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> SurfaceRequest) -> Result<T, Gone> {
+    async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> SurfaceRequest) -> Result<T, SessionGone> {
         let (reply, answer) = oneshot::channel();
-        self.0.send(request(reply)).await.map_err(|_| Gone)?;
-        answer.await.map_err(|_| Gone)
+        self.0.send(request(reply)).await.map_err(|_| SessionGone)?;
+        answer.await.map_err(|_| SessionGone)
     }
 
     /// Forwards a request that another surface has received, with its reply channel.
-    pub async fn pass(&self, request: SurfaceRequest) -> Result<(), Gone> {
-        self.0.send(request).await.map_err(|_| Gone)
+    pub async fn pass(&self, request: SurfaceRequest) -> Result<(), SessionGone> {
+        self.0.send(request).await.map_err(|_| SessionGone)
     }
 
     /// Types gestures: text, keys, pastes and mouse events. Depending on `answer`, returns at once, or when all
@@ -63,7 +65,7 @@ impl Surface {
         &self,
         gestures: Vec<Gesture>,
         request: Option<request::FingerprintedId>,
-        answer: AnswerAt,
+        answer: AnswerTiming,
     ) -> Result<InputAccepted, SurfaceError> {
         Ok(self.ask(|reply| SurfaceRequest::Type { gestures, request, answer, reply }).await??)
     }
@@ -79,10 +81,11 @@ impl Surface {
         Ok(self.ask(|reply| SurfaceRequest::Interrupt { then, request, reply }).await??)
     }
 
-    /// Types raw bytes that the caller has encoded for the program's current modes. Returns once the request is queued.
-    pub async fn keyboard(&self, bytes: Bytes) -> Result<(), Gone> {
+    /// Types raw bytes that the caller has encoded for the current terminal modes of the program. Returns once the
+    /// request is queued.
+    pub async fn keyboard(&self, bytes: Bytes) -> Result<(), SessionGone> {
         let (reply, _) = oneshot::channel();
-        self.0.send(SurfaceRequest::Keyboard { bytes, reply }).await.map_err(|_| Gone)
+        self.0.send(SurfaceRequest::Keyboard { bytes, reply }).await.map_err(|_| SessionGone)
     }
 
     /// Resizes the terminal of the surface.
@@ -113,17 +116,17 @@ impl Surface {
         Ok(self.ask(|reply| SurfaceRequest::Mark { label, request, reply }).await??)
     }
 
-    pub async fn read_screen(&self, look: ScreenRead) -> Result<ScreenSnapshot, Gone> {
+    pub async fn read_screen(&self, look: ScreenReadOptions) -> Result<ScreenSnapshot, SessionGone> {
         self.ask(|reply| SurfaceRequest::ReadScreen { read: look, reply }).await
     }
 
     /// Returns the receipt of a command sent through this surface.
-    pub async fn receipt(&self, request_id: RequestId) -> Result<Option<Receipt>, Gone> {
+    pub async fn receipt(&self, request_id: RequestId) -> Result<Option<Receipt>, SessionGone> {
         self.ask(|reply| SurfaceRequest::Receipt { request_id, reply }).await
     }
 
     /// Returns the state of the session without its screen.
-    pub async fn facts(&self) -> Result<SurfaceFacts, Gone> {
+    pub async fn facts(&self) -> Result<SurfaceFacts, SessionGone> {
         self.ask(|reply| SurfaceRequest::Facts { reply }).await
     }
 
@@ -134,12 +137,12 @@ impl Surface {
 
     /// Returns the cursor of the newest event, the state at that point, and change notifications. If `screen` is true,
     /// a UI that was started on demand keeps running while [`SurfaceWatch::screen_use`] is held.
-    pub async fn watch(&self, screen: bool) -> Result<SurfaceWatch, Gone> {
+    pub async fn watch(&self, screen: bool) -> Result<SurfaceWatch, SessionGone> {
         self.ask(|reply| SurfaceRequest::Watch { screen, reply }).await
     }
 
     /// Returns a limited number of events after the cursor, oldest first.
-    pub async fn events(&self, after: Cursor) -> Result<Result<Vec<Arc<NumberedEvent>>, CursorExpired>, Gone> {
+    pub async fn events(&self, after: Cursor) -> Result<Result<Vec<Arc<NumberedEvent>>, CursorExpired>, SessionGone> {
         self.ask(|reply| SurfaceRequest::Events { after, reply }).await
     }
 
@@ -150,18 +153,18 @@ impl Surface {
         &self,
         after: Option<Cursor>,
         screen: bool,
-    ) -> Result<(SubscriptionStart, Subscription), Gone> {
+    ) -> Result<(SubscriptionStart, Subscription), SessionGone> {
         Subscription::start(self.clone(), after, screen).await
     }
 
     /// Attaches a user's terminal to the program.
-    pub async fn attach(&self, attachment: Attachment) -> Result<(), Gone> {
-        self.0.send(SurfaceRequest::Attach(attachment)).await.map_err(|_| Gone)
+    pub async fn attach(&self, attachment: TerminalAttachment) -> Result<(), SessionGone> {
+        self.0.send(SurfaceRequest::Attach(attachment)).await.map_err(|_| SessionGone)
     }
 
     /// Ends the program and all of its processes. If `now` is true, kills them at once; otherwise asks them to exit
     /// first.
-    pub async fn end(&self, now: bool) -> Result<(), Gone> {
-        self.0.send(SurfaceRequest::End { now }).await.map_err(|_| Gone)
+    pub async fn end(&self, now: bool) -> Result<(), SessionGone> {
+        self.0.send(SurfaceRequest::End { now }).await.map_err(|_| SessionGone)
     }
 }

@@ -19,7 +19,7 @@ use wh_pipe::pidfd;
 use wh_pipe::proc::{self, ProcessIdentity, ProcessStat};
 use wh_pipe::supervisor::SupervisorKind;
 
-/// Timeout for tracing a caller, which a process can delay by making its `/proc` files slow to read.
+/// Timeout for tracing a caller. A process can delay the trace by making its own `/proc` files slow to read.
 pub const TRACE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Maximum number of ancestors to walk. A caller with more ancestors is untraceable.

@@ -3,7 +3,7 @@
 use tokio::sync::{mpsc, oneshot, watch};
 use wh_core::slash::{UiCommand, Visibility};
 
-use crate::surface::Gone;
+use crate::surface::SessionGone;
 
 /// Maximum number of commands queued for a busy UI. Further callers wait.
 const MAX_QUEUED_UI_COMMANDS: usize = 16;
@@ -67,9 +67,9 @@ impl Ui {
     }
 
     /// Runs a command. Returns once the effect of the command is drawn.
-    pub async fn run(&self, command: UiCommand) -> Result<(), Gone> {
+    pub async fn run(&self, command: UiCommand) -> Result<(), SessionGone> {
         let (reply, done) = oneshot::channel();
-        self.orders.send(UiOrder { command, reply }).await.map_err(|_| Gone)?;
-        done.await.map_err(|_| Gone)
+        self.orders.send(UiOrder { command, reply }).await.map_err(|_| SessionGone)?;
+        done.await.map_err(|_| SessionGone)
     }
 }

@@ -16,8 +16,8 @@ pub enum Origin {
     Outside,
     /// The caller is inside the session with this id, which belongs to this daemon.
     Session(String),
-    /// The caller is inside a session that does not belong to this daemon: a single run, a session of another daemon,
-    /// or an orphan adopted by this process.
+    /// The caller is inside a session that does not belong to this daemon (a single run, or a session of another
+    /// daemon), or is an orphan that this process has adopted.
     Elsewhere,
     /// The location is unknown, and counts as inside a session. The process has exited or cannot be inspected, or its
     /// ancestors changed during the inspection.
@@ -141,12 +141,12 @@ pub enum CallerRefusal {
     OwnQuestion(String),
     /// The caller runs inside a session that did not create the target session.
     #[error(
-        "a process inside a session may not answer, type or run commands in a session that it did not create; use a terminal outside of wh's sessions, or a shell that was started with wh new --person"
+        "a process inside a session may not answer questions, type or run commands in a session that it did not create; use a terminal outside of wh's sessions, or a shell that was started with wh new --person"
     )]
     Inside,
     /// The location of the calling process is unknown: the process has exited or cannot be traced.
     #[error(
-        "the process that opened this connection has exited or cannot be traced. A process that may run inside a session may not answer, type or run commands here; open a new connection from a terminal outside of wh's sessions"
+        "the process that opened this connection has exited or cannot be traced, so it counts as a process inside a session and may not answer questions, type or run commands here; open a new connection from a terminal outside of wh's sessions"
     )]
     Untraceable,
     /// The caller runs inside a session and wants to create a session with `--person`.

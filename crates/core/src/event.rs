@@ -34,7 +34,7 @@ pub enum Event {
     },
     Resized(Size),
     /// The program sent a notice to the terminal, such as a new title.
-    Noticed(Notice),
+    Noticed(TerminalNotice),
     /// A client set a marker with this label.
     Marked(String),
     /// A terminal was attached (true) or detached (false).
@@ -52,7 +52,7 @@ pub enum Event {
 
 /// Information that a program sends to the terminal by an escape sequence, without changing the screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Notice {
+pub enum TerminalNotice {
     Title(Option<String>),
     /// Bell, with the number of times that it rang.
     Bell(u64),
@@ -100,7 +100,7 @@ impl fmt::Display for Cursor {
 
 /// Error for a text that is not a cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the cursor is invalid; write EPOCH.NUMBER, like the id of an event")]
+#[error("the cursor is invalid; write EPOCH.SEQ, like the id of an event")]
 pub struct InvalidCursor;
 
 impl FromStr for Cursor {

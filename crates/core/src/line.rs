@@ -12,11 +12,11 @@
 use crate::caller::GuardedAction;
 use crate::hidden::is_hidden;
 use crate::posted::{self, PostedEnvelope};
-use crate::slash::{self, Slash, SlashError};
+use crate::slash::{self, SlashCommand, SlashError};
 use crate::space::ParticipantId;
 use crate::space::command::ConversationCommand;
 
-/// First character of a line to which `wh` or an agent gives a special meaning.
+/// Character that has a special meaning for `wh` or an agent at the beginning of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinePrefix {
     /// `/`: a command.
@@ -81,7 +81,7 @@ pub enum LineError {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum ComposerLine {
-    Slash(Slash),
+    Slash(SlashCommand),
     /// Command to which an envelope was converted.
     Envelope(ConversationCommand),
     /// A chat message.
@@ -142,13 +142,17 @@ impl ComposerLine {
     }
 
     /// Converts the line to a slash command. A message becomes [`ConversationCommand::Say`].
-    pub fn into_slash(self) -> Slash {
+    pub fn into_slash(self) -> SlashCommand {
         match self {
             Self::Slash(slash) => slash,
-            Self::Envelope(command) => Slash::Space(command),
-            Self::Message { text, to, literal } => {
-                Slash::Space(ConversationCommand::Say { text, to, attachments: Vec::new(), interrupt: false, literal })
-            }
+            Self::Envelope(command) => SlashCommand::Space(command),
+            Self::Message { text, to, literal } => SlashCommand::Space(ConversationCommand::Say {
+                text,
+                to,
+                attachments: Vec::new(),
+                interrupt: false,
+                literal,
+            }),
         }
     }
 }
@@ -164,8 +168,8 @@ mod tests {
 
     #[test]
     fn a_line_is_a_command_an_envelope_or_a_message() {
-        assert_eq!(read(" /help"), ComposerLine::Slash(Slash::Space(ConversationCommand::Help)));
-        assert_eq!(read("/verbose"), ComposerLine::Slash(Slash::Ui(UiCommand::Verbose)));
+        assert_eq!(read(" /help"), ComposerLine::Slash(SlashCommand::Space(ConversationCommand::Help)));
+        assert_eq!(read("/verbose"), ComposerLine::Slash(SlashCommand::Ui(UiCommand::Verbose)));
         assert!(matches!(ComposerLine::read("/ui nonsense"), Err(LineError::Slash(_))));
         let text = r#"{"kind": "chat", "payload": {"text": "hi"}}"#;
         assert_eq!(read(text), ComposerLine::Envelope(ConversationCommand::say("hi", None)));

@@ -26,7 +26,7 @@ const UNPOSTABLE_PREFIXES: &[&str] =
 #[error("{kind}: {problem}")]
 pub struct EnvelopeRefusal {
     pub kind: String,
-    /// Description of the error for people.
+    /// Human-readable description of the error.
     pub problem: String,
 }
 
@@ -90,7 +90,7 @@ impl PostedEnvelope {
                 Ok(ConversationCommand::Acknowledge { selector, status: text("status") })
             }
             "chat/cancel" => {
-                let id = self.correlation_id.clone().ok_or_else(|| refused("correlation_id must name a message"))?;
+                let id = self.correlation_id.clone().ok_or_else(|| refused("correlation_id is missing"))?;
                 Ok(ConversationCommand::Cancel { selector: MessageSelector::Named(id), reason: reason() })
             }
             "reasoning/cancel" => match self.to.as_deref() {

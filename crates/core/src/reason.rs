@@ -1,5 +1,5 @@
-//! Refusal and failure codes shared by every interface. Clients compare the codes; each interface writes its own error
-//! messages for people.
+//! Refusal and failure codes shared by every interface. Clients compare the codes; each interface writes its own
+//! human-readable error messages.
 
 use serde::{Deserialize, Serialize};
 

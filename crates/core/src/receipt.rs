@@ -15,7 +15,7 @@ const MAX_RECEIPTS: usize = 10_000;
 /// Stage that a command has reached.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stage {
+pub enum ReceiptStage {
     /// The session has accepted the command.
     Accepted,
     /// The command was written to the agent's process or the program's terminal.
@@ -26,19 +26,19 @@ pub enum Stage {
     Started,
     /// The agent has finished the command.
     Finished,
-    Failed(Failure),
+    Failed(CommandFailure),
 }
 
 /// Failure of an accepted command.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Failure {
+pub struct CommandFailure {
     pub reason: Reason,
-    /// Message for people: the agent's own message if the agent reported one.
+    /// Human-readable message: the agent's own message if the agent reported one.
     #[serde(rename = "words")]
     pub message: String,
 }
 
-impl Failure {
+impl CommandFailure {
     /// Returns the failure of a command whose turn was interrupted.
     pub fn cancelled() -> Self {
         Self::of(Reason::Cancelled)
@@ -55,13 +55,13 @@ impl Failure {
     }
 }
 
-impl<T: Into<String>> From<T> for Failure {
+impl<T: Into<String>> From<T> for CommandFailure {
     fn from(words: T) -> Self {
         Self { reason: Reason::Failed, message: words.into() }
     }
 }
 
-impl Stage {
+impl ReceiptStage {
     /// True if the stage is final: finished or failed.
     pub fn is_last(&self) -> bool {
         matches!(self, Self::Finished | Self::Failed(_))
@@ -75,31 +75,31 @@ pub struct Receipt {
     pub request_id: RequestId,
     /// Item that shows the command in the conversation, if any.
     pub item: Option<ItemId>,
-    /// The turn that the command started, if any.
+    /// First of the turns that the command started, if any. A message to several agents starts a turn for each.
     pub turn: Option<TurnId>,
-    pub stage: Stage,
+    pub stage: ReceiptStage,
     /// Restriction under which the agent executes the command: for example, the agent does not have the complete
     /// conversation.
     pub warning: Option<String>,
     /// Reached stages, each with its time.
-    pub reached: Vec<(Stage, SystemTime)>,
+    pub reached: Vec<(ReceiptStage, SystemTime)>,
 }
 
 impl Receipt {
     /// Returns the receipt of a command that was just accepted.
     pub fn accepted(request_id: RequestId, at: SystemTime) -> Self {
-        let (stage, reached) = (Stage::Accepted, vec![(Stage::Accepted, at)]);
+        let (stage, reached) = (ReceiptStage::Accepted, vec![(ReceiptStage::Accepted, at)]);
         Self { request_id, item: None, turn: None, stage, warning: None, reached }
     }
 
     /// True if the command was written to the agent's process, even if it failed later.
     pub fn was_delivered(&self) -> bool {
-        self.reached.iter().any(|(stage, _)| !matches!(stage, Stage::Accepted | Stage::Failed(_)))
+        self.reached.iter().any(|(stage, _)| !matches!(stage, ReceiptStage::Accepted | ReceiptStage::Failed(_)))
     }
 
     /// Moves the receipt to this stage and returns true. Returns false if the receipt is already at this stage or a
     /// later one, or has ended.
-    pub fn reach(&mut self, stage: Stage, at: SystemTime) -> bool {
+    pub fn reach(&mut self, stage: ReceiptStage, at: SystemTime) -> bool {
         let moves = !self.stage.is_last() && stage > self.stage;
         if moves {
             self.stage = stage.clone();
@@ -151,10 +151,10 @@ mod tests {
     fn a_receipt_only_moves_forward() {
         let at = SystemTime::UNIX_EPOCH;
         let mut receipt = Receipt::accepted(RequestId::new("r1").unwrap(), at);
-        assert!(receipt.reach(Stage::Started, at));
-        assert!(!receipt.reach(Stage::Delivered, at));
-        assert!(receipt.reach(Stage::Finished, at));
-        assert!(!receipt.reach(Stage::Failed("late".into()), at));
+        assert!(receipt.reach(ReceiptStage::Started, at));
+        assert!(!receipt.reach(ReceiptStage::Delivered, at));
+        assert!(receipt.reach(ReceiptStage::Finished, at));
+        assert!(!receipt.reach(ReceiptStage::Failed("late".into()), at));
         assert_eq!(receipt.reached.len(), 3);
     }
 }

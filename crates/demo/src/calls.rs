@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use wh_core::space::harness::{Call, PauseReport, Report};
-use wh_core::space::item::Body;
+use wh_core::space::item::ItemBody;
 
 use super::stage::{ActivePause, DemoStream, DemoTask, TrickResult, TrickStop};
 use super::tools;
@@ -129,7 +129,7 @@ impl DemoTask {
         let key = self.key("tool");
         let (card, result) = tools::use_tool(&mut self.folder, self.character.mode, name, arguments);
         if let Some(card) = card {
-            self.put(Report::Item { key, body: Body::Tool(card), done: true }).await?;
+            self.put(Report::Item { key, body: ItemBody::Tool(card), done: true }).await?;
         }
         Ok(result.map(Value::String))
     }

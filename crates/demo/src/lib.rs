@@ -20,8 +20,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use wh_agents::interface::{
-    Agent, AgentFacts, BoxFuture, Harness, Installation, LoginState, ManageError, QueryContext, Readiness, Resume,
-    Start, StartError,
+    Agent, AgentFacts, AgentStartError, BoxFuture, Harness, Installation, LoginState, ManageError, QueryContext,
+    Readiness, ResumeSelector, StartOptions,
 };
 use wh_core::space::harness::AgentOption;
 use wh_core::space::roster::{ModelCard, StaticCapabilities};
@@ -29,7 +29,7 @@ use wh_core::space::roster::{ModelCard, StaticCapabilities};
 use character::{DemoMode, DemoModel, DemoSettings, known, models, modes};
 use memory::DemoContext;
 use stage::{DemoTask, InitialState};
-use storage::{ConversationFiles, DemoConversation};
+use storage::{DemoConversation, DemoConversationFiles};
 
 /// Id under which the demo agent is listed.
 pub const ID: &str = "demo";
@@ -54,19 +54,19 @@ impl Default for DemoOptions {
 
 impl DemoOptions {
     /// Overrides the options with the arguments `--seed NUMBER` and `--pace MILLISECONDS`.
-    fn with_arguments<T: AsRef<OsStr>>(mut self, arguments: &[T]) -> Result<Self, StartError> {
+    fn with_arguments<T: AsRef<OsStr>>(mut self, arguments: &[T]) -> Result<Self, AgentStartError> {
         let (agent, hint) = (TITLE.to_owned(), "use --seed NUMBER or --pace MILLISECONDS".to_owned());
         let mut arguments = arguments.iter().map(|argument| argument.as_ref().to_string_lossy().into_owned());
         while let Some(argument) = arguments.next() {
             let set: fn(&mut Self, u64) = match argument.as_str() {
                 "--seed" => |options, seed| options.seed = seed,
                 "--pace" => |options, pace| options.pace = Duration::from_millis(pace),
-                _ => return Err(StartError::Unknown { agent, what: "argument", given: argument, hint }),
+                _ => return Err(AgentStartError::Unknown { agent, what: "argument", given: argument, hint }),
             };
             let given = arguments.next().unwrap_or_default();
             match given.parse() {
                 Ok(value) => set(&mut self, value),
-                Err(_) => return Err(StartError::InvalidValue { agent, argument, given, hint }),
+                Err(_) => return Err(AgentStartError::InvalidValue { agent, argument, given, hint }),
             }
         }
         Ok(self)
@@ -83,18 +83,18 @@ impl Demo {
 
     /// Returns the options and the initial state of the agent. Ignores the working directory of `start`, because the
     /// agent has a directory of its own.
-    fn prepare(&self, start: &Start) -> Result<(DemoOptions, InitialState), StartError> {
+    fn prepare(&self, start: &StartOptions) -> Result<(DemoOptions, InitialState), AgentStartError> {
         let options = self.0.clone().with_arguments(&start.arguments)?;
-        let unknown = |what, given: &str, hint| StartError::Unknown {
+        let unknown = |what, given: &str, hint| AgentStartError::Unknown {
             agent: TITLE.to_owned(),
             what,
             given: given.to_owned(),
             hint,
         };
-        let folder = ConversationFiles::folder(&QueryContext::from(start));
+        let folder = DemoConversationFiles::folder(&QueryContext::from(start));
         let mut beginning = match &start.resume {
             None => {
-                let files = folder.filter(|_| start.may_store_state).map(ConversationFiles::new);
+                let files = folder.filter(|_| start.may_store_state).map(DemoConversationFiles::new);
                 InitialState {
                     character: DemoSettings::default(),
                     files,
@@ -103,14 +103,14 @@ impl Demo {
                     turns: 0,
                 }
             }
-            Some(Resume::Latest) => {
+            Some(ResumeSelector::Latest) => {
                 let hint = "the demo agent does not record which conversation is the latest; start a new conversation"
                     .to_owned();
                 return Err(unknown("conversation", "the latest", hint));
             }
-            Some(Resume::Named(name)) => {
+            Some(ResumeSelector::Named(name)) => {
                 let hint = || "the conversation was not saved or was deleted; start a new conversation".to_owned();
-                let found = folder.and_then(|folder| ConversationFiles::find(folder, name));
+                let found = folder.and_then(|folder| DemoConversationFiles::find(folder, name));
                 let (files, kept) = found.ok_or_else(|| unknown("conversation", name, hint()))?;
                 let recalled = if start.reports_history { files.prompts() } else { Vec::new() };
                 let DemoConversation { memory, character, turns } = kept;
@@ -135,7 +135,11 @@ impl Demo {
 
     /// Starts the agent on the channels of the caller.
     #[cfg(test)]
-    fn perform(&self, start: &Start, inside: wh_agents::interface::HarnessTaskChannels) -> Result<(), StartError> {
+    fn perform(
+        &self,
+        start: &StartOptions,
+        inside: wh_agents::interface::HarnessTaskChannels,
+    ) -> Result<(), AgentStartError> {
         let (options, beginning) = self.prepare(start)?;
         tokio::spawn(DemoTask::new(options, beginning, inside).run());
         Ok(())
@@ -166,7 +170,7 @@ impl Agent for Demo {
         Box::pin(async move { Ok(models().into_iter().enumerate().map(card).collect()) })
     }
 
-    fn start(&self, start: Start) -> BoxFuture<'_, Result<Harness, StartError>> {
+    fn start(&self, start: StartOptions) -> BoxFuture<'_, Result<Harness, AgentStartError>> {
         Box::pin(async move {
             let (options, beginning) = self.prepare(&start)?;
             Ok(Harness::run(|inside| DemoTask::new(options, beginning, inside).run()))

@@ -2,7 +2,7 @@
 //! completed.
 
 use wh_core::space::harness::{HarnessKey, Report};
-use wh_core::space::item::{Attachment, Body, ToolCall, ToolResultPart, ToolStatus};
+use wh_core::space::item::{Attachment, ItemBody, ToolCall, ToolResultPart, ToolStatus};
 
 use super::memory::tokens;
 use super::stage::{DemoTask, TrickResult};
@@ -28,7 +28,7 @@ impl DemoTask {
     ) -> TrickResult<HarnessKey> {
         let key = self.key("text");
         let mut text = String::new();
-        let body = |text: &str, attachments| Body::Text { text: text.to_owned(), attachments };
+        let body = |text: &str, attachments| ItemBody::Text { text: text.to_owned(), attachments };
         self.say(Report::Item { key: key.clone(), body: body("", Vec::new()), done: false }).await?;
         for piece in pieces {
             self.wait_words(words).await?;
@@ -43,7 +43,7 @@ impl DemoTask {
     /// Reports a thought about an action, word by word.
     pub async fn think(&mut self, action: &str, thought: &str) -> TrickResult {
         let key = self.key("thought");
-        let body = |text: &str, tokens| Body::Thought {
+        let body = |text: &str, tokens| ItemBody::Thought {
             text: text.to_owned(),
             action: Some(action.to_owned()),
             tokens: Some(tokens),
@@ -95,7 +95,7 @@ impl DemoTask {
     }
 
     async fn update(&mut self, card: &ToolCard) -> TrickResult {
-        let (body, done) = (Body::Tool(card.call.clone()), card.call.status.is_over());
+        let (body, done) = (ItemBody::Tool(card.call.clone()), card.call.status.is_over());
         self.say(Report::Item { key: card.key.clone(), body, done }).await
     }
 }

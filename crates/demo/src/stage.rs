@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
 use wh_agents::interface::HarnessTaskChannels;
-use wh_core::space::harness::{AckedOrder, AgentOption, Capabilities, HarnessKey, Order, Report, TurnOutcome};
-use wh_core::space::item::{Attachment, Level};
+use wh_core::space::harness::{AckedOrder, AgentOption, HarnessKey, Order, Report, ReportedCapabilities, TurnOutcome};
+use wh_core::space::item::{Attachment, NoticeLevel};
 use wh_core::space::question::{Answer, Question};
 use wh_core::space::{ItemId, TurnId};
 
@@ -17,7 +17,7 @@ use super::chance::DemoRng;
 use super::character::{DemoMode, DemoModel, DemoSettings, known, models, modes};
 use super::folder::DemoDirectory;
 use super::memory::{DemoContext, tokens};
-use super::storage::ConversationFiles;
+use super::storage::DemoConversationFiles;
 use super::tools;
 
 /// Reason why a trick stops.
@@ -68,7 +68,7 @@ pub(super) struct DemoStream {
 pub(super) struct InitialState {
     pub character: DemoSettings,
     /// Location of the saved conversation; `None` if the conversation is not saved.
-    pub files: Option<ConversationFiles>,
+    pub files: Option<DemoConversationFiles>,
     /// Prompts of the resumed conversation that must be reported; empty if the client does not request them.
     pub recalled: Vec<String>,
     pub memory: DemoContext,
@@ -77,7 +77,7 @@ pub(super) struct InitialState {
 
 pub(super) struct DemoTask {
     inside: HarnessTaskChannels,
-    files: Option<ConversationFiles>,
+    files: Option<DemoConversationFiles>,
     recalled: Vec<String>,
     pub options: DemoOptions,
     pub initial_character: DemoSettings,
@@ -164,14 +164,14 @@ impl DemoTask {
 
     /// Starts a new conversation. The previous conversation stays saved.
     pub async fn start_conversation(&mut self) -> TrickResult {
-        self.files = self.files.as_ref().map(ConversationFiles::sibling);
+        self.files = self.files.as_ref().map(DemoConversationFiles::sibling);
         self.save();
         self.report_conversation().await
     }
 
-    pub fn capabilities(&self) -> Capabilities {
+    pub fn capabilities(&self) -> ReportedCapabilities {
         let calls = ["pause", "resume", "status", "forget", "clear", "compact", "restart", "stream", "close", "tool"];
-        Capabilities {
+        ReportedCapabilities {
             interrupts: true,
             acknowledges: true,
             models: models(),
@@ -230,8 +230,8 @@ impl DemoTask {
         self.answer(text, attachments).await
     }
 
-    /// Withdraws questions, closes streams and ends a pause that belong to the current turn. Reports the status again
-    /// if it was reported during the turn.
+    /// Withdraws the questions, closes the streams and ends the pause of the current turn. Reports the status again if
+    /// it was reported during the turn.
     async fn close_turn_resources(&mut self) -> TrickResult {
         for asked in std::mem::take(&mut self.asked) {
             if asked.answer.is_none() {
@@ -391,7 +391,7 @@ impl DemoTask {
         Ok(())
     }
 
-    /// Handles an order that arrives during a turn. A prompt is refused.
+    /// Handles an order other than the prompt that starts a turn. A prompt that arrives during a turn is refused.
     async fn handle_order(&mut self, order: Order) -> TrickResult {
         match order {
             Order::Prompt { turn, item, .. } => {
@@ -446,7 +446,7 @@ impl DemoTask {
     }
 
     async fn decline(&mut self, order: AckedOrder, why: String) -> TrickResult {
-        self.put(Report::Notice(Level::Warning, why.clone())).await?;
+        self.put(Report::Notice(NoticeLevel::Warning, why.clone())).await?;
         self.put(Report::Acked(order, Err(why))).await
     }
 }

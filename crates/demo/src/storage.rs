@@ -1,5 +1,5 @@
 //! Saved conversations of the demo agent, which can be resumed. Each conversation has one small file and a log of the
-//! prompts that the agent received. Files are written only if `Start::may_store_state` is set.
+//! prompts that the agent received. Files are written only if `StartOptions::may_store_state` is set.
 //!
 //! The files are so small that blocking file access is acceptable. If a write fails, the error is logged and the
 //! conversation continues.
@@ -41,12 +41,12 @@ pub(super) struct DemoConversation {
 
 /// Directory and base name of the files of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ConversationFiles {
+pub(super) struct DemoConversationFiles {
     folder: PathBuf,
     pub name: String,
 }
 
-impl ConversationFiles {
+impl DemoConversationFiles {
     /// Returns the directory of saved conversations, which is inside the user's state directory.
     pub fn folder(here: &QueryContext) -> Option<PathBuf> {
         let state = here.variable("XDG_STATE_HOME").map(PathBuf::from).or_else(|| here.home(".local/state"))?;
@@ -116,7 +116,8 @@ impl ConversationFiles {
         warn(written);
     }
 
-    /// Returns the prompts in the log, oldest first. Incomplete lines are skipped.
+    /// Returns the prompts in the current log, oldest first, without those in the rotated log. Incomplete lines are
+    /// skipped.
     pub fn prompts(&self) -> Vec<String> {
         let mut text = String::new();
         let read = File::open(self.file(PROMPTS_SUFFIX)).and_then(|mut file| file.read_to_string(&mut text));
@@ -152,7 +153,8 @@ fn random_name() -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Deletes conversations that are too old, and keeps only the `most - 1` newest ones, because the caller adds one.
+/// Deletes conversations that are too old. Of the others, keeps only the `most - 1` newest, because the caller adds
+/// one.
 fn delete_old(folder: &Path, most: usize, now: SystemTime) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     let conversation = |entry: io::Result<fs::DirEntry>| {
@@ -187,12 +189,12 @@ mod tests {
     fn a_saved_conversation_is_found_again_and_is_private() {
         let place = tempfile::tempdir().unwrap();
         let folder = place.path().join("deep/demo");
-        let files = ConversationFiles::new(folder.clone());
+        let files = DemoConversationFiles::new(folder.clone());
         let character = DemoSettings { model: DemoModel::Brief, mode: DemoMode::Plan };
         files.save(&memory(&[1, 2]), character, 7);
         files.log_prompt("two\nlines");
         files.log_prompt("more");
-        let (found, kept) = ConversationFiles::find(folder.clone(), &files.name).unwrap();
+        let (found, kept) = DemoConversationFiles::find(folder.clone(), &files.name).unwrap();
         assert_eq!((found, kept.turns, kept.memory.usage()), (files.clone(), 7, memory(&[1, 2]).usage()));
         assert_eq!((kept.character.model, kept.character.mode), (DemoModel::Brief, DemoMode::Plan));
         assert_eq!(files.prompts(), ["two\nlines", "more"]);
@@ -209,19 +211,20 @@ mod tests {
         fs::write(place.path().join("x.json"), r#"{"entries":[]}"#).unwrap();
         let folder = place.path().join("demo");
         fs::create_dir(&folder).unwrap();
-        assert!(ConversationFiles::find(place.path().to_owned(), "x").is_some());
+        assert!(DemoConversationFiles::find(place.path().to_owned(), "x").is_some());
         for name in ["../x", "", "nobody", &"x".repeat(65)] {
-            assert!(ConversationFiles::find(folder.clone(), name).is_none(), "{name}");
+            assert!(DemoConversationFiles::find(folder.clone(), name).is_none(), "{name}");
         }
         fs::write(folder.join("half.json"), "{\"entr").unwrap();
-        assert!(ConversationFiles::find(folder, "half").is_none());
+        assert!(DemoConversationFiles::find(folder, "half").is_none());
     }
 
     #[test]
     fn old_conversations_are_deleted() {
         let place = tempfile::tempdir().unwrap();
         let folder = place.path().to_owned();
-        let conversations: Vec<ConversationFiles> = (0..4).map(|_| ConversationFiles::new(folder.clone())).collect();
+        let conversations: Vec<DemoConversationFiles> =
+            (0..4).map(|_| DemoConversationFiles::new(folder.clone())).collect();
         let now = SystemTime::now();
         for (age, files) in conversations.iter().enumerate() {
             files.save(&memory(&[]), DemoSettings::default(), 0);
@@ -229,7 +232,7 @@ mod tests {
             let at = now - Duration::from_secs(age as u64 * 60);
             File::options().append(true).open(files.file(".json")).unwrap().set_modified(at).unwrap();
         }
-        let there = |files: &ConversationFiles| (files.file(".json").exists(), files.file(PROMPTS_SUFFIX).exists());
+        let there = |files: &DemoConversationFiles| (files.file(".json").exists(), files.file(PROMPTS_SUFFIX).exists());
         delete_old(&folder, 4, now);
         assert_eq!(
             conversations.iter().map(there).collect::<Vec<_>>(),

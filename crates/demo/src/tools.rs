@@ -34,7 +34,7 @@ pub(super) fn catalogue() -> Vec<Tool> {
         tool(
             "search",
             "Search",
-            "Finds lines that contain a text in the demo agent's directory.",
+            "Finds the lines with a given text in the files of the demo agent's directory.",
             json!({ "text": text }),
             &["text"],
         ),

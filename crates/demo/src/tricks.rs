@@ -64,7 +64,7 @@ pub(super) const TRICKS: [(Trick, &str, &str); 23] = [
     (Trick::Fail, "fail", "a turn that fails"),
 ];
 
-/// Phrases that make the agent perform a trick after its answer, if a prompt contains them.
+/// Phrases in a prompt that make the agent perform a trick after its answer.
 const TRICK_PHRASES: [(&str, Trick); 6] = [
     ("permission", Trick::Ask),
     ("edit a file", Trick::Edit),

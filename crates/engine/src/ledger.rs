@@ -11,11 +11,11 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesOrdered;
 use tracing::warn;
 use wh_core::reason::Reason;
-use wh_core::receipt::{Failure, Receipt, Stage};
+use wh_core::receipt::{CommandFailure, Receipt, ReceiptStage};
 use wh_core::request::{Fingerprint, FingerprintedId, LEDGER_TTL, RequestId, RequestKey};
 use wh_core::space::machine::QueuedMessage;
 
-use crate::store::{BeginOutcome, Durable, RequestEntry, RequestState, Store, StoreError};
+use crate::store::{BeginOutcome, RequestEntry, RequestState, Store, StoreError, StoreFuture};
 
 /// Delay before a failed write to the store is retried.
 const STORE_RETRY_DELAY: Duration = Duration::from_secs(1);
@@ -132,48 +132,50 @@ impl SessionLedger {
     }
 
     /// Returns a future that resolves when all earlier calls to the store are durable.
-    pub fn barrier(&self) -> Durable<()> {
-        self.stored().map_or_else(|| Durable::ready(()), |stored| stored.store.barrier())
+    pub fn barrier(&self) -> StoreFuture<()> {
+        self.stored().map_or_else(|| StoreFuture::ready(()), |stored| stored.store.barrier())
     }
 
     /// Stores a message in its agent's queue; `first` puts the message ahead of all others.
-    pub fn enqueue(&self, message: &QueuedMessage, first: bool) -> Durable<()> {
+    pub fn enqueue(&self, message: &QueuedMessage, first: bool) -> StoreFuture<()> {
         match self.stored() {
             Some(stored) => stored.store.enqueue(stored.key(&message.request_id), encoded(message), first),
-            None => Durable::ready(()),
+            None => StoreFuture::ready(()),
         }
     }
 
-    /// Records that a queued message is about to be delivered to the agent. A failed write is retried until it
-    /// succeeds: an acknowledged message must neither be lost nor delivered twice.
+    /// Records that a queued message is about to be delivered to the agent. A failed write is retried until it succeeds
+    /// or fails permanently: an acknowledged message must neither be lost nor delivered twice.
     pub async fn handed_over(&self, id: &RequestId) -> Result<(), StoreError> {
         let Some(stored) = self.stored() else { return Ok(()) };
         retried("the delivery of a queued message", || stored.store.hand_over(stored.key(id))).await
     }
 
     /// Removes a refused command, which had no effect, from the ledger.
-    pub fn take_back(&self, id: &RequestId) -> Durable<bool> {
+    pub fn take_back(&self, id: &RequestId) -> StoreFuture<bool> {
         match &self.0 {
             LedgerBackend::Stored(stored) => stored.store.take_back(stored.key(id)),
             LedgerBackend::InMemory(ids) => {
                 let removed = ids.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
-                Durable::ready(removed.is_some())
+                StoreFuture::ready(removed.is_some())
             }
         }
     }
 
     /// Waits until `first` has removed a refused command. If this attempt fails, returns its error. After a transient
     /// error, the removal is retried in the background.
-    pub async fn taken_back(&self, first: Durable<bool>, id: RequestId) -> Result<(), StoreError> {
+    pub async fn taken_back(&self, first: StoreFuture<bool>, id: RequestId) -> Result<(), StoreError> {
         let ledger = self.clone();
         or_retried("the removal of a refused command", first, move || ledger.take_back(&id)).await.map(drop)
     }
 
     /// Stores the result of a command that was delivered to the agent, or that failed.
-    pub fn settle(&self, receipt: &Receipt) -> Durable<()> {
-        let Some(stored) = self.stored() else { return Durable::ready(()) };
+    pub fn settle(&self, receipt: &Receipt) -> StoreFuture<()> {
+        let Some(stored) = self.stored() else { return StoreFuture::ready(()) };
         let (result, detail) = match &receipt.stage {
-            Stage::Failed(failure) if !receipt.was_delivered() => ("internal_error", Some(failure.message.clone())),
+            ReceiptStage::Failed(failure) if !receipt.was_delivered() => {
+                ("internal_error", Some(failure.message.clone()))
+            }
             _ => ("ok", None),
         };
         let receipt_json = serde_json::to_string(receipt).ok();
@@ -183,7 +185,7 @@ impl SessionLedger {
 
     /// Waits until `first` has stored a result. If this attempt fails, returns its error. After a transient error, the
     /// write is retried in the background.
-    pub async fn settled(&self, first: Durable<()>, receipt: Receipt) -> Result<(), StoreError> {
+    pub async fn settled(&self, first: StoreFuture<()>, receipt: Receipt) -> Result<(), StoreError> {
         let ledger = self.clone();
         or_retried("the result of a command", first, move || ledger.settle(&receipt)).await
     }
@@ -213,7 +215,7 @@ impl SessionLedger {
     pub async fn fail_queued(&self, messages: Vec<QueuedMessage>, why: &str) {
         for message in messages {
             let mut receipt = Receipt::accepted(message.request_id, message.at);
-            receipt.reach(Stage::Failed(why.into()), SystemTime::now());
+            receipt.reach(ReceiptStage::Failed(why.into()), SystemTime::now());
             let first = self.settle(&receipt);
             let _ = self.settled(first, receipt).await;
         }
@@ -245,10 +247,12 @@ impl SessionLedger {
         let mut receipt = stored.unwrap_or_else(|| {
             let mut receipt = Receipt::accepted(id.clone(), entry.at);
             match &entry.state {
-                RequestState::Done { result, at, .. } if result == "ok" => drop(receipt.reach(Stage::Delivered, *at)),
+                RequestState::Done { result, at, .. } if result == "ok" => {
+                    receipt.reach(ReceiptStage::Delivered, *at);
+                }
                 RequestState::Done { result, detail, at } => {
                     let words = detail.clone().unwrap_or_else(|| result.clone());
-                    receipt.reach(Stage::Failed(words.into()), *at);
+                    receipt.reach(ReceiptStage::Failed(words.into()), *at);
                 }
                 RequestState::Pending | RequestState::CutOff { .. } => {}
             }
@@ -259,7 +263,7 @@ impl SessionLedger {
         let is_complete = receipt.stage.is_last() || (receipt.was_delivered() && receipt.turn.is_none());
         if over && !is_complete {
             let last = receipt.reached.last().map_or(entry.at, |(_, at)| *at);
-            receipt.reach(Stage::Failed(Failure::cut_off()), last);
+            receipt.reach(ReceiptStage::Failed(CommandFailure::cut_off()), last);
         }
         receipt
     }
@@ -293,7 +297,7 @@ fn encoded(message: &QueuedMessage) -> String {
 }
 
 /// Repeats a write until it succeeds or fails permanently.
-async fn retried<T>(what: &str, attempt: impl Fn() -> Durable<T>) -> Result<T, StoreError> {
+async fn retried<T>(what: &str, attempt: impl Fn() -> StoreFuture<T>) -> Result<T, StoreError> {
     loop {
         match attempt().await {
             Err(error) if is_transient(&error) => warn!(%error, what, "not stored yet; retrying"),
@@ -306,8 +310,8 @@ async fn retried<T>(what: &str, attempt: impl Fn() -> Durable<T>) -> Result<T, S
 /// Returns the outcome of the `first` attempt. After a transient error the write is retried in the background.
 async fn or_retried<T: Send + 'static>(
     what: &'static str,
-    first: Durable<T>,
-    attempt: impl Fn() -> Durable<T> + Send + Sync + 'static,
+    first: StoreFuture<T>,
+    attempt: impl Fn() -> StoreFuture<T> + Send + Sync + 'static,
 ) -> Result<T, StoreError> {
     let outcome = first.await;
     if let Err(error) = &outcome

@@ -97,7 +97,7 @@ pub(crate) fn survey() -> io::Result<(HashMap<i32, ProcessStat>, Vec<ProcessIden
 }
 
 /// Registers the existing children of this process permanently. If another program replaced itself with this program by
-/// `exec`, its children are now children of this process, but not orphans.
+/// `exec`, the children of that program are now children of this process, but not orphans.
 pub(crate) fn register_inherited() -> io::Result<()> {
     let mut registry = registry();
     let own = getpid().as_raw();

@@ -7,11 +7,11 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until, timeout};
 use tracing::debug;
 
-use crate::lines::{Line, Lines};
+use crate::lines::{Line, LineReader};
 use crate::process::{Child, Exit, Stdout, describe_exit};
 use crate::read_budget::ReadBudget;
 use crate::tail::MarkedLines;
-use crate::writer::Writer;
+use crate::writer::LineWriter;
 
 /// Grace period for a program to exit by itself once its input is closed. With a shorter period, the last writes to
 /// disk may be lost.
@@ -64,8 +64,8 @@ fn last_error_line(stderr: &str) -> Option<&str> {
     last
 }
 
-/// Returns whether a log entry is an error, given the first line of the entry. Such a line begins with a time and
-/// contains the level. `None` for any other line.
+/// Returns true if a log entry is an error, false if it has a lower level. `line` is the first line of the entry, with
+/// a time at its beginning, and the level. `None` for any other line.
 fn is_error_entry(line: &str) -> Option<bool> {
     let mut words =
         line.split(|one: char| one.is_whitespace() || "[]()|".contains(one)).filter(|word| !word.is_empty());
@@ -99,7 +99,7 @@ pub enum ProgramLine<'a> {
 #[derive(Debug)]
 pub struct IoLoop {
     /// Standard input of the program.
-    pub writer: Writer,
+    pub writer: LineWriter,
     /// Budget for lines that were read and not processed.
     pub budget: ReadBudget,
     stop: Notify,
@@ -107,7 +107,7 @@ pub struct IoLoop {
 
 impl IoLoop {
     /// Creates the state of a program. `writer` writes to the program's standard input.
-    pub fn new(writer: Writer) -> Self {
+    pub fn new(writer: LineWriter) -> Self {
         Self { writer, budget: ReadBudget::default(), stop: Notify::new() }
     }
 
@@ -118,12 +118,13 @@ impl IoLoop {
 
     /// Reads every line until the program has exited, and ends the program if requested. Reading pauses while the
     /// budget is full, unless `urgent` returns true or the program is ending. [`ReadBudget::wake`] makes the reader
-    /// check again. While the budget is [exhausted](ReadBudget::is_exhausted), nothing is read, so a program that exits
-    /// then loses its remaining output. Lines of standard error never wait: they are dropped while the budget is full.
+    /// check again. While the budget is [exhausted](ReadBudget::is_exhausted), nothing is read, so the remaining output
+    /// of a program that exits in this state is lost. Lines of standard error never wait: they are dropped while the
+    /// budget is full.
     pub async fn run(
         &self,
         child: Child,
-        (stdout, stderr): (Lines<Stdout>, Option<MarkedLines>),
+        (stdout, stderr): (LineReader<Stdout>, Option<MarkedLines>),
         urgent: impl Fn() -> bool,
         handle: impl FnMut(ProgramLine<'_>),
     ) -> ProgramExit {
@@ -139,7 +140,7 @@ impl IoLoop {
     async fn read_lines(
         &self,
         child: &Child,
-        (mut lines, mut stderr): (Lines<Stdout>, Option<MarkedLines>),
+        (mut lines, mut stderr): (LineReader<Stdout>, Option<MarkedLines>),
         urgent: impl Fn() -> bool,
         mut handle: impl FnMut(ProgramLine<'_>),
     ) -> bool {

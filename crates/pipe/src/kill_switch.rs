@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-/// Kills the programs that were [launched](crate::Launch) with this switch, and everything that they have started.
+/// Kills the programs that were [launched](crate::LaunchSpec) with this switch, and everything that they have started.
 /// Clones share the same switch. Dropping a switch does not end any program.
 #[derive(Debug, Clone, Default)]
 pub struct KillSwitch(Arc<KillSwitchState>);
@@ -29,7 +29,7 @@ impl Drop for ProgramGuard {
 }
 
 impl KillSwitch {
-    /// Kills the programs at once. Programs that are launched later are killed as well.
+    /// Kills the programs immediately. Programs that are launched later are killed as well.
     pub fn trigger(&self) {
         self.0.triggered.send_replace(true);
     }

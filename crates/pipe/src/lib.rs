@@ -1,17 +1,17 @@
 //! Runs programs behind pipes. [`process`] starts and ends a program, [`lines`] and [`writer`] frame its output and
 //! input as lines, and [`pending`] matches replies with requests; [`link`] combines these for line-based protocols. A
-//! [`supervisor`] ends a program when its owner exits, [`reaper`] kills process trees that do not exit in time,
-//! [`children`] registers all child processes, and [`proc`] reads `/proc`.
+//! [`supervisor`] ends a program when the program's owner exits, [`reaper`] kills process trees that do not exit in
+//! time, [`children`] registers all child processes, and [`proc`] reads `/proc`.
 //!
 //! ```
 //! use std::time::Duration;
-//! use wh_pipe::{Exit, Launch, Line, Lines, Writer, lines};
+//! use wh_pipe::{Exit, LaunchSpec, Line, LineReader, LineWriter, lines};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let mut child = Launch::new("cat").start().await?;
-//! let writer = child.stdin.take().map(Writer::new).ok_or("taken")?;
-//! let mut lines = child.stdout.take().map(|stdout| Lines::new(stdout, lines::MAX_LINE_BYTES)).ok_or("taken")?;
+//! let mut child = LaunchSpec::new("cat").start().await?;
+//! let writer = child.stdin.take().map(LineWriter::new).ok_or("taken")?;
+//! let mut lines = child.stdout.take().map(|stdout| LineReader::new(stdout, lines::MAX_LINE_BYTES)).ok_or("taken")?;
 //!
 //! writer.line("{\"hello\":1}").await?;
 //! assert_eq!(lines.next().await?, Some(Line::Complete(b"{\"hello\":1}")));
@@ -46,15 +46,15 @@ pub mod writer;
 pub use executable::find_executable;
 pub use io_loop::ProgramExit;
 pub use kill_switch::KillSwitch;
-pub use lines::{Line, Lines};
+pub use lines::{Line, LineReader};
 pub use link::Link;
 pub use nix::sys::signal::Signal;
 pub use pending::{NoReply, PendingReplies, ReplyFuture};
-pub use process::{Child, Exit, Launch, LaunchError, Stdin, Stdout, describe_exit};
+pub use process::{Child, Exit, LaunchError, LaunchSpec, Stdin, Stdout, describe_exit};
 pub use reaper::Survivors;
 pub use supervisor::Supervisor;
 pub use tail::StderrTail;
-pub use writer::Writer;
+pub use writer::LineWriter;
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("wh-pipe requires Linux: supervisors rely on child subreapers and /proc");

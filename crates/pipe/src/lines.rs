@@ -34,7 +34,7 @@ pub enum Line<'a> {
 ///
 /// The buffer never holds more than the longest line allowed and one read.
 #[derive(Debug)]
-pub struct Lines<R> {
+pub struct LineReader<R> {
     reader: R,
     max: usize,
     buffer: Vec<u8>,
@@ -42,13 +42,13 @@ pub struct Lines<R> {
     begin: usize,
     /// Offset up to which there is no line end.
     searched: usize,
-    skipped: Option<Skipped>,
+    skipped: Option<SkippedPart>,
     ended: bool,
 }
 
 /// The skipped part of an overlong line.
 #[derive(Debug, Clone, Copy)]
-struct Skipped {
+struct SkippedPart {
     bytes: u64,
     /// True if the last byte is a CR, which may belong to the line end.
     ends_with_cr: bool,
@@ -59,7 +59,7 @@ enum FoundLine {
     TooLong(u64),
 }
 
-impl<R: AsyncRead + Unpin> Lines<R> {
+impl<R: AsyncRead + Unpin> LineReader<R> {
     /// Creates a reader of lines of at most `max` bytes, usually [`MAX_LINE_BYTES`].
     pub fn new(reader: R, max: usize) -> Self {
         let buffer = Vec::with_capacity(INITIAL_BUFFER_BYTES);
@@ -132,7 +132,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             return;
         }
         let before = self.skipped.map_or(0, |skipped| skipped.bytes);
-        self.skipped = Some(Skipped { bytes: before + held.len() as u64, ends_with_cr: held.ends_with(b"\r") });
+        self.skipped = Some(SkippedPart { bytes: before + held.len() as u64, ends_with_cr: held.ends_with(b"\r") });
         self.begin = self.buffer.len();
     }
 

@@ -18,11 +18,11 @@ use tokio::time::timeout;
 use tracing::debug;
 
 use crate::io_loop::{IoLoop, ProgramExit, ProgramLine};
-use crate::lines::{Line, Lines};
+use crate::lines::{Line, LineReader};
 use crate::pending::PendingReplies;
-use crate::process::{Launch, LaunchError};
+use crate::process::{LaunchError, LaunchSpec};
 use crate::tail::MarkedLines;
-use crate::writer::Writer;
+use crate::writer::LineWriter;
 
 pub use events::LinkEvents;
 use events::QueuedEvent;
@@ -85,7 +85,8 @@ pub enum DecodedLine<C: Codec> {
     Message(C::Message),
     /// A request from the program, open under this key until it is answered or withdrawn.
     Request(String, C::Message),
-    /// The program withdraws its request with this key. The message is passed on if the request was open.
+    /// The program withdraws its request with this key. The message is passed on if the request was open and is not
+    /// [`Handled`](Self::Handled).
     Withdrawal(String, C::Message),
     /// A request from the program under this key, answered by the future.
     Handled(String, AnswerFuture<C::Frame>),
@@ -104,8 +105,8 @@ pub enum LinkEvent<C: Codec> {
         /// Length of the line.
         bytes: u64,
     },
-    /// A line of standard error that contains the launch's [marker](Launch::stderr_marker). Its position relative to
-    /// messages is unknown.
+    /// A line of standard error that contains the launch's [marker](LaunchSpec::stderr_marker). Its position relative
+    /// to messages is unknown.
     Stderr(String),
     /// The program has exited. This is the last event.
     Closed(ProgramExit),
@@ -184,14 +185,18 @@ impl<C: Codec> Link<C> {
     /// # Errors
     ///
     /// If the program cannot be started.
-    pub async fn start(launch: &Launch, codec: C, longest_line: usize) -> Result<(Self, LinkEvents<C>), LaunchError> {
+    pub async fn start(
+        launch: &LaunchSpec,
+        codec: C,
+        longest_line: usize,
+    ) -> Result<(Self, LinkEvents<C>), LaunchError> {
         let mut child = launch.start().await?;
         let broken = || LaunchError::Other {
             program: launch.program.clone(),
             source: std::io::Error::other("the program's pipes were already taken"),
         };
-        let writer = Writer::new(child.stdin.take().ok_or_else(broken)?);
-        let stdout = Lines::new(child.stdout.take().ok_or_else(broken)?, longest_line);
+        let writer = LineWriter::new(child.stdin.take().ok_or_else(broken)?);
+        let stdout = LineReader::new(child.stdout.take().ok_or_else(broken)?, longest_line);
         let stderr = launch.stderr_marker.clone().map(|marker| MarkedLines::new(child.stderr.clone(), marker));
         let shared = Arc::new(LinkShared {
             io: IoLoop::new(writer),

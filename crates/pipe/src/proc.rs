@@ -98,9 +98,9 @@ fn number<T: std::str::FromStr>(field: &[u8]) -> Option<T> {
     std::str::from_utf8(field).ok()?.parse().ok()
 }
 
-/// Returns every process of the machine, by pid. Not atomic: processes start and end during the scan. Fails if an
-/// existing process cannot be read, for example because no file descriptor is free. Otherwise the process would seem to
-/// have exited.
+/// Returns every process of the machine, by pid. Not atomic: processes start and end during the scan. Fails if no file
+/// descriptor or no memory is free to read a process. Otherwise the process would seem to have exited. Processes that
+/// are not visible to this process are omitted.
 pub fn snapshot() -> io::Result<HashMap<i32, ProcessStat>> {
     let mut processes = HashMap::new();
     for entry in fs::read_dir("/proc")? {

@@ -1,4 +1,4 @@
-//! Runs one program. [`Launch`] starts the program; [`Child`] controls the program and ends it in steps.
+//! Runs one program. [`LaunchSpec`] starts the program; [`Child`] controls the program and ends it in steps.
 
 mod launch;
 mod leader;
@@ -11,7 +11,7 @@ use tokio::net::unix::pipe;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-pub use launch::{DEFAULT_STDERR_BYTES, Launch, LaunchError};
+pub use launch::{DEFAULT_STDERR_BYTES, LaunchError, LaunchSpec};
 use leader::{Leader, UnsupervisedProgram};
 pub use wh_wire::exit::Exit;
 

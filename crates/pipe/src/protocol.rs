@@ -6,7 +6,7 @@
 pub enum SupervisorOrder {
     /// End the program and all processes that it started, in steps.
     End,
-    /// Kill the program and all processes that it started, at once.
+    /// Kill the program and all processes that it started, immediately and without the steps of [`End`](Self::End).
     Kill,
     /// Send a signal to the program's process group.
     Signal(u8),

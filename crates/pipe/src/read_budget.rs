@@ -57,7 +57,7 @@ impl ReadBudget {
         self.events.add(bytes);
     }
 
-    /// Removes an event that was delivered to the reader.
+    /// Removes an event that was delivered to the reader of events.
     pub fn remove_event(&self, bytes: usize) {
         self.events.remove(bytes);
         self.wake();
@@ -101,7 +101,7 @@ impl ReadBudget {
         self.events.lines.load(Ordering::Acquire)
     }
 
-    /// Makes the reader task check the budget again.
+    /// Makes the task that reads the program's output check the budget again.
     pub fn wake(&self) {
         self.changed.notify_one();
     }

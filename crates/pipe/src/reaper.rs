@@ -29,7 +29,7 @@ use crate::proc::ProcessIdentity;
 /// Grace period for a supervisor that is ending its tree in steps: HUP 0.5 s, TERM 1.5 s, KILL.
 pub(crate) const END_GRACE: Duration = Duration::from_millis(3500);
 
-/// Grace period for a supervisor that kills its tree at once, or has closed its socket.
+/// Grace period for a supervisor that kills its tree immediately, or has closed its socket.
 pub(crate) const KILL_GRACE: Duration = Duration::from_millis(500);
 
 /// Time after which processes that still live are reported as survivors. The reaper continues to kill them every
@@ -307,8 +307,9 @@ impl Reaper {
     }
 }
 
-/// Makes this process a child subreaper. Processes that outlive their supervisor become its children and are killed at
-/// once. Existing children are not affected. Must be called once, within a tokio runtime, before any child is started.
+/// Makes this process a child subreaper. Processes that outlive their supervisor become children of this process and
+/// are killed immediately. Existing children are not affected. Must be called once, within a tokio runtime, before any
+/// child is started.
 pub fn adopt_orphans() -> io::Result<()> {
     children::register_inherited()?;
     prctl::set_child_subreaper(true)?;

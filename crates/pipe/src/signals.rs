@@ -8,7 +8,8 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::{Pid, getppid};
 
 /// Blocks all signals except SIGKILL, SIGSTOP, SIGSEGV and SIGBUS. The returned descriptor is readable after a child
-/// has changed status. The kernel sends SIGCONT when the parent dies, which continues this process if it is stopped.
+/// has changed status. Also makes the kernel send SIGCONT when the parent dies, so that this process continues if it is
+/// stopped.
 pub fn block_signals() -> io::Result<SignalFd> {
     prctl::set_pdeathsig(Signal::SIGCONT)?;
     let mut blocked = SigSet::all();

@@ -1,6 +1,6 @@
 //! Supervisors: small processes between an owner and its program. A supervisor adopts the program's orphans and reports
-//! the exit status. It ends the process tree on order, when the program exits, or when the owner exits (even after
-//! `kill -9`).
+//! the exit status. It ends the process tree when the owner orders the end, when the program exits, or when the owner
+//! exits (even after `kill -9`).
 //!
 //! [`process`] runs inside the supervisor, with a front end for [`pipes`] and one for terminals in `wh-screen`. The
 //! owner sends orders through [`Supervisor`] and reads its [`SupervisorReports`]. The [`reaper`] kills trees that a
@@ -22,7 +22,7 @@ use tokio::time::timeout;
 pub use command_line::{SupervisorKind, own_binary, own_command};
 
 use crate::children::{self, ChildRole};
-use crate::lines::{Line, Lines};
+use crate::lines::{Line, LineReader};
 use crate::proc::ProcessIdentity;
 use crate::protocol::{SupervisorOrder, SupervisorReport};
 use crate::reaper::{self, END_GRACE, KILL_GRACE, Survivors, TreeStatus};
@@ -50,7 +50,7 @@ pub struct Supervisor {
 
 /// Reason why a supervisor did not start its program.
 #[derive(Debug, thiserror::Error)]
-pub enum NotStarted {
+pub enum SupervisorStartError {
     /// The program cannot be executed.
     #[error("the program cannot be executed: {0}")]
     Program(#[source] io::Error),
@@ -72,8 +72,10 @@ impl Supervisor {
         let (child, registration) = children::spawn(command, ChildRole::Supervisor { session: session.clone() })?;
         let id = registration.id();
         let supervisor = Arc::new(Self { id, socket, status: reaper::register(registration, session) });
-        let reports =
-            SupervisorReports { lines: Lines::new(reports, MAX_REPORT_BYTES), supervisor: Arc::clone(&supervisor) };
+        let reports = SupervisorReports {
+            lines: LineReader::new(reports, MAX_REPORT_BYTES),
+            supervisor: Arc::clone(&supervisor),
+        };
         Ok((child, supervisor, reports))
     }
 
@@ -111,7 +113,7 @@ impl Drop for Supervisor {
 /// Receives the reports of a supervisor, in order.
 #[derive(Debug)]
 pub struct SupervisorReports {
-    lines: Lines<tokio::net::UnixStream>,
+    lines: LineReader<tokio::net::UnixStream>,
     supervisor: Arc<Supervisor>,
 }
 
@@ -119,7 +121,7 @@ impl SupervisorReports {
     /// Waits for the first report and returns the program's process id. Continues the supervisor if its program has
     /// stopped it. Ends the supervisor and everything that it started if no report arrives in time, or if the first
     /// report is not [`SupervisorReport::Started`].
-    pub async fn started(&mut self) -> Result<i32, NotStarted> {
+    pub async fn started(&mut self) -> Result<i32, SupervisorStartError> {
         let supervisor = Arc::clone(&self.supervisor);
         let first = async {
             loop {
@@ -138,10 +140,10 @@ impl SupervisorReports {
         let problem = match first {
             _ if !survivors.is_empty() => format!("the program was not started, and {survivors}"),
             Ok(Some(SupervisorReport::Failed(errno))) => {
-                return Err(NotStarted::Program(io::Error::from_raw_os_error(errno)));
+                return Err(SupervisorStartError::Program(io::Error::from_raw_os_error(errno)));
             }
-            Ok(Some(_)) => "the first report was unexpected".to_owned(),
-            Ok(None) => "exited before starting the program".to_owned(),
+            Ok(Some(_)) => "the first report of the supervisor was unexpected".to_owned(),
+            Ok(None) => "the supervisor exited before it started the program".to_owned(),
             Err(_) => {
                 format!(
                     "the supervisor did not report the start of the program within {} s",
@@ -149,7 +151,7 @@ impl SupervisorReports {
                 )
             }
         };
-        Err(NotStarted::Supervisor(io::Error::other(problem)))
+        Err(SupervisorStartError::Supervisor(io::Error::other(problem)))
     }
 
     /// Returns the next report; `None` when the supervisor and all its descendants have exited, or some processes are

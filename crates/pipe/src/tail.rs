@@ -57,7 +57,7 @@ impl StderrTail {
         clean(&String::from_utf8_lossy(bytes))
     }
 
-    /// Returns the number of bytes that the program has written so far.
+    /// Returns the number of bytes read from the stream so far.
     pub fn total(&self) -> u64 {
         self.buffer.borrow().total
     }

@@ -11,7 +11,7 @@ const MAX_QUEUED_LINES: usize = 64;
 
 /// Queue of lines to a program. Clones share the same queue, and lines are never interleaved.
 #[derive(Debug, Clone)]
-pub struct Writer {
+pub struct LineWriter {
     queue: mpsc::Sender<QueuedLine>,
     close: Arc<Notify>,
 }
@@ -22,7 +22,7 @@ struct QueuedLine {
     written: oneshot::Sender<io::Result<()>>,
 }
 
-impl Writer {
+impl LineWriter {
     /// Spawns a task that owns `sink` and writes the queued lines. The task ends when a write fails, after
     /// [`close`](Self::close), or when the last writer is dropped.
     pub fn new(sink: impl AsyncWrite + Send + Unpin + 'static) -> Self {
@@ -45,7 +45,8 @@ impl Writer {
         wait.await.unwrap_or_else(|_| Err(closed()))
     }
 
-    /// Refuses further lines and returns at once. Queued lines are still written, then the program's input is closed.
+    /// Refuses further lines and returns immediately. Queued lines are still written, then the program's input is
+    /// closed.
     pub fn close(&self) {
         self.close.notify_one();
     }
@@ -95,12 +96,12 @@ mod tests {
     use tokio::io::AsyncReadExt;
 
     use super::*;
-    use crate::lines::{Line, Lines, MAX_LINE_BYTES};
+    use crate::lines::{Line, LineReader, MAX_LINE_BYTES};
 
     #[tokio::test]
     async fn lines_of_many_senders_do_not_mix() {
         let (ours, program) = tokio::io::duplex(7);
-        let writer = Writer::new(ours);
+        let writer = LineWriter::new(ours);
         for sender in 0..10u8 {
             let writer = writer.clone();
             tokio::spawn(async move {
@@ -110,7 +111,7 @@ mod tests {
             });
         }
         drop(writer);
-        let mut lines = Lines::new(program, MAX_LINE_BYTES);
+        let mut lines = LineReader::new(program, MAX_LINE_BYTES);
         let mut count = 0;
         while let Some(line) = lines.next().await.unwrap() {
             let Line::Complete(line) = line else { panic!("{line:?}") };
@@ -123,7 +124,7 @@ mod tests {
     #[tokio::test]
     async fn a_broken_pipe_fails_queued_and_later_lines() {
         let (ours, program) = tokio::io::duplex(4);
-        let writer = Writer::new(ours);
+        let writer = LineWriter::new(ours);
         let waiting: Vec<_> = (0..3 + MAX_QUEUED_LINES)
             .map(|_| {
                 let writer = writer.clone();
@@ -141,7 +142,7 @@ mod tests {
     #[tokio::test]
     async fn after_a_close_queued_lines_are_written_and_then_the_input_ends() {
         let (ours, mut program) = tokio::io::duplex(4);
-        let writer = Writer::new(ours);
+        let writer = LineWriter::new(ours);
         let first = tokio::spawn({
             let writer = writer.clone();
             async move { writer.line("first line").await }
@@ -158,7 +159,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_line_with_an_end_in_it_is_refused() {
-        let writer = Writer::new(tokio::io::sink());
+        let writer = LineWriter::new(tokio::io::sink());
         assert_eq!(writer.line("one\ntwo").await.unwrap_err().kind(), io::ErrorKind::InvalidInput);
     }
 }

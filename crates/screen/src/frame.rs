@@ -25,18 +25,13 @@ pub enum Color {
 /// Underline style of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Underline {
-    /// No underline at all.
     #[default]
     None,
-    /// A single line.
     Single,
-    /// A double line.
     Double,
     /// A wavy line.
     Curly,
-    /// A dotted line.
     Dotted,
-    /// A dashed line.
     Dashed,
 }
 
@@ -144,7 +139,6 @@ impl Style {
     }
 }
 
-/// Shape of the cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum CursorShape {
     /// A filled cell.
@@ -161,10 +155,8 @@ pub enum CursorShape {
 pub struct ScreenCursor {
     pub x: u16,
     pub y: u16,
-    /// True if the cursor is shown.
     pub visible: bool,
     pub shape: CursorShape,
-    /// True if the cursor blinks.
     pub blinking: bool,
 }
 

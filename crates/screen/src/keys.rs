@@ -27,14 +27,14 @@ const ESCAPE: u8 = 0x1b;
 
 /// Control sequence of a key, in either of its two forms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sequence {
+enum KeySequence {
     /// `CSI 1 ; modifiers letter`, without the numbers if there are no modifiers.
     Letter(char),
     /// `CSI number ; modifiers ~`.
     Tilde(u32),
 }
 
-impl Sequence {
+impl KeySequence {
     /// Returns the sequence of a cursor, editing or function key up to F12; `None` for other keys.
     fn of(key: KeyCode) -> Option<Self> {
         Some(match key {

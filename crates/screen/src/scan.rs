@@ -8,9 +8,9 @@ use memchr::memchr;
 pub(crate) enum ScannedSequence {
     /// A CSI sequence: the bytes between `ESC [` and the final byte, and that byte.
     Csi { parameters: Vec<u8>, last: u8 },
-    /// An OSC string.
+    /// Content of an OSC string.
     Osc(Vec<u8>),
-    /// A DCS string.
+    /// Content of a DCS string.
     Dcs(Vec<u8>),
 }
 
@@ -56,13 +56,13 @@ enum StringKind {
 
 /// Scans output in chunks, which may split sequences anywhere.
 #[derive(Debug, Default)]
-pub(crate) struct Scanner {
+pub(crate) struct OutputScanner {
     state: ScannerState,
     buffer: Vec<u8>,
     length: usize,
 }
 
-impl Scanner {
+impl OutputScanner {
     /// Returns the next segment of `bytes`, which must not be empty.
     pub fn advance(&mut self, bytes: &[u8]) -> OutputSegment {
         let mut at = 0;
@@ -213,7 +213,7 @@ mod tests {
 
     /// Returns everything found and passed on if the stream is split at `cuts`.
     fn scan(bytes: &[u8], cuts: &[usize]) -> (Vec<ScannedSequence>, Vec<u8>) {
-        let (mut scanner, mut found, mut passed, mut start) = (Scanner::default(), Vec::new(), Vec::new(), 0);
+        let (mut scanner, mut found, mut passed, mut start) = (OutputScanner::default(), Vec::new(), Vec::new(), 0);
         for end in cuts.iter().copied().chain([bytes.len()]) {
             let mut rest = &bytes[start.min(end)..end];
             start = start.max(end);

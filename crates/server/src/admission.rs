@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use tracing::warn;
-use wh_client::{Controller, CreateError, NewSession, SessionHandle, SessionManager, Workload};
+use wh_client::{ControlHandler, CreateError, CreateSessionRequest, SessionHandle, SessionManager, Workload};
 use wh_core::caller::{CallerRefusal, GuardedAction, Origin, SessionLineage};
 use wh_wire::socket::ControlKind;
 
 /// Admission rules for the callers of one session.
 #[derive(Clone)]
 pub(crate) enum Admission {
-    /// A single run. Its only session was not created by another session.
+    /// The session of a single run, which no other session has created.
     Run,
     /// A session of a daemon.
-    Session { daemon: Arc<dyn SessionManager>, controller: Arc<dyn Controller>, session: Arc<SessionHandle> },
+    Session { daemon: Arc<dyn SessionManager>, controller: Arc<dyn ControlHandler>, session: Arc<SessionHandle> },
 }
 
 impl Admission {
@@ -51,12 +51,12 @@ impl Admission {
 }
 
 /// Sets the creators of a new session. Refuses the request if it sets `person`, a permission mode or agent arguments
-/// and the caller may not set them. Agent arguments are restricted because they can set a permission mode.
+/// that the caller may not set. Agent arguments are restricted because they can set a permission mode.
 pub(crate) fn enter_creators(
     daemon: &dyn SessionManager,
-    controller: &dyn Controller,
+    controller: &dyn ControlHandler,
     origin: Origin,
-    wanted: &mut NewSession,
+    wanted: &mut CreateSessionRequest,
 ) -> Result<(), CreateError> {
     let origin = daemon.resolve(origin);
     let audit = |refusal: &CallerRefusal| controller.audit_rejected(refusal.reason().code(), &refusal.to_string());
@@ -85,7 +85,7 @@ mod tests {
 
     /// Returns a daemon with a session created by `maker`, and `maker`'s own session, which is inside `root`.
     fn made() -> (Arc<FakeDaemon>, Arc<FakeController>, Admission) {
-        let created_by = |creators: &[&str]| NewSession {
+        let created_by = |creators: &[&str]| CreateSessionRequest {
             creators: creators.iter().map(|one| (*one).to_owned()).collect(),
             ..new_agent()
         };
@@ -93,7 +93,7 @@ mod tests {
         let sessions = vec![
             Arc::clone(&one),
             Arc::new(session("maker", &created_by(&["root"]))),
-            Arc::new(session("shell", &NewSession { person: true, ..new_program() })),
+            Arc::new(session("shell", &CreateSessionRequest { person: true, ..new_program() })),
         ];
         let (daemon, controller) = (Arc::new(FakeDaemon(sessions)), Arc::new(FakeController::default()));
         let admission =
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn a_mode_and_arguments_are_refused_to_callers_that_may_not_answer() {
         let (daemon, controller, _) = made();
-        let agent = |mode: Option<&str>, may_skip_permissions, arguments: &[&str]| NewSession {
+        let agent = |mode: Option<&str>, may_skip_permissions, arguments: &[&str]| CreateSessionRequest {
             workload: Workload::Agent {
                 agent: "demo".to_owned(),
                 model: None,
@@ -181,11 +181,14 @@ mod tests {
     fn a_person_session_is_a_program_created_from_outside() {
         let (daemon, controller, _) = made();
         let enter = |origin, mut wanted| enter_creators(&*daemon, &*controller, origin, &mut wanted);
-        let person = NewSession { person: true, ..new_program() };
+        let person = CreateSessionRequest { person: true, ..new_program() };
         assert_eq!(enter(Origin::Outside, person.clone()), Ok(()));
         assert_eq!(enter(inside("shell"), person.clone()), Ok(()));
         assert_eq!(enter(inside("maker"), person), Err(CreateError::Refused(CallerRefusal::Person)));
         assert_eq!(audited(&controller), [CallerRefusal::Person.reason().code()]);
-        assert_eq!(enter(Origin::Outside, NewSession { person: true, ..new_agent() }), Err(CreateError::PersonIsAgent));
+        assert_eq!(
+            enter(Origin::Outside, CreateSessionRequest { person: true, ..new_agent() }),
+            Err(CreateError::PersonIsAgent)
+        );
     }
 }

@@ -3,9 +3,9 @@
 use tokio::sync::watch;
 
 /// Watch channel whose value becomes true when the server must shut down.
-pub type Closing = watch::Receiver<bool>;
+pub type ShutdownWatch = watch::Receiver<bool>;
 
 /// Waits for the shutdown. Also completes when the sender is dropped.
-pub(crate) async fn closed(closing: &mut Closing) {
+pub(crate) async fn closed(closing: &mut ShutdownWatch) {
     let _ = closing.wait_for(|closing| *closing).await;
 }

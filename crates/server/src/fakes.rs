@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use wh_client::{
-    Audience, Caller, Controller, Conversation, CreateError, DaemonFuture, EndCause, EndOutcome, Lineage, NewSession,
-    SessionCreation, SessionHandle, SessionManager, SessionState, Space, Surface, Ui, Workload,
+    Audience, Caller, ControlHandler, Conversation, CreateError, CreateOutcome, CreateSessionRequest, DaemonFuture,
+    EndCause, EndOutcome, Lineage, SessionHandle, SessionManager, SessionState, Space, Surface, Ui, Workload,
 };
 use wh_core::caller::CallerRefusal;
 use wh_core::receipt::Receipt;
@@ -26,8 +26,8 @@ pub(crate) fn gone_conversation() -> Conversation {
 }
 
 /// Returns a request for a session with the agent `demo`.
-pub(crate) fn new_agent() -> NewSession {
-    NewSession {
+pub(crate) fn new_agent() -> CreateSessionRequest {
+    CreateSessionRequest {
         workload: Workload::Agent {
             agent: "demo".to_owned(),
             model: None,
@@ -47,12 +47,12 @@ pub(crate) fn new_agent() -> NewSession {
 }
 
 /// Returns a request for a session with the program `cat`.
-pub(crate) fn new_program() -> NewSession {
-    NewSession { workload: Workload::Program(vec!["cat".into()]), ..new_agent() }
+pub(crate) fn new_program() -> CreateSessionRequest {
+    CreateSessionRequest { workload: Workload::Program(vec!["cat".into()]), ..new_agent() }
 }
 
 /// Returns a live session whose surface and conversation are [`gone_surface`] and [`gone_conversation`].
-pub(crate) fn session(id: &str, wanted: &NewSession) -> SessionHandle {
+pub(crate) fn session(id: &str, wanted: &CreateSessionRequest) -> SessionHandle {
     let mut session = SessionHandle::new(
         id.to_owned(),
         wanted,
@@ -148,7 +148,7 @@ impl SessionManager for FakeDaemon {
         self.session_by_id(id).map(|session| Arc::clone(&session.lineage))
     }
 
-    fn create(&self, _: NewSession) -> DaemonFuture<'_, Result<SessionCreation, CreateError>> {
+    fn create(&self, _: CreateSessionRequest) -> DaemonFuture<'_, Result<CreateOutcome, CreateError>> {
         Box::pin(async { Err(CreateError::Stopping) })
     }
 
@@ -173,7 +173,7 @@ impl SessionManager for FakeDaemon {
 #[derive(Default)]
 pub(crate) struct FakeController(pub Mutex<Vec<String>>);
 
-impl Controller for FakeController {
+impl ControlHandler for FakeController {
     fn control(
         &self,
         _: Result<Box<ControlRequest>, Box<ControlProblem>>,

@@ -6,7 +6,8 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::{Instant, sleep_until};
 use wh_client::{
-    Conversation, Gone, ScreenRead, ScreenSnapshot, Subscription, SubscriptionEnd, SubscriptionStart, Surface,
+    Conversation, ScreenReadOptions, ScreenSnapshot, SessionGone, Subscription, SubscriptionEnd, SubscriptionStart,
+    Surface,
 };
 use wh_core::event::{Cursor, NumberedEvent};
 use wh_core::space::query::EnvelopeFilter;
@@ -14,7 +15,7 @@ use wh_core::time::iso;
 use wh_wire::control::StreamBody;
 
 use crate::bodies::{FrameFormat, client_state, event_body, frame_body, state};
-use crate::closing::{Closing, closed};
+use crate::closing::{ShutdownWatch, closed};
 
 /// Interval of heartbeats on a silent connection. Proxies and browsers close silent connections.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
@@ -32,7 +33,7 @@ pub(crate) struct EventFeed {
     frame_interval: Duration,
     next_frame_at: Instant,
     heartbeat_at: Instant,
-    closing: Closing,
+    closing: ShutdownWatch,
     over: bool,
     _permit: Option<OwnedSemaphorePermit>,
 }
@@ -42,10 +43,10 @@ impl EventFeed {
     pub async fn open(
         surface: Surface,
         conversation: Option<Conversation>,
-        closing: Closing,
+        closing: ShutdownWatch,
         permit: Option<OwnedSemaphorePermit>,
         (after, frames, rate): (Option<Cursor>, FrameFormat, u32),
-    ) -> Result<Self, Gone> {
+    ) -> Result<Self, SessionGone> {
         let (start, subscription) = surface.subscribe(after, frames != FrameFormat::None).await?;
         let now = Instant::now();
         let mut feed = Self {
@@ -67,7 +68,7 @@ impl EventFeed {
         Ok(feed)
     }
 
-    async fn start(&mut self, start: SubscriptionStart) -> Result<(), Gone> {
+    async fn start(&mut self, start: SubscriptionStart) -> Result<(), SessionGone> {
         match start {
             // Frames have no numbers, so a resumed subscriber gets the current screen.
             SubscriptionStart::Resumed => self.frame_due = self.frames != FrameFormat::None,
@@ -116,7 +117,7 @@ impl EventFeed {
                 events = self.subscription.next() => self.handle_events(events),
                 changed = self.new_frame.changed(), if wants_frames && !self.frame_due => match changed {
                     Ok(()) => self.frame_due = true,
-                    Err(_) => self.handle_events(Err(SubscriptionEnd::Gone(Gone))),
+                    Err(_) => self.handle_events(Err(SubscriptionEnd::Gone(SessionGone))),
                 },
                 shown = frame(&self.surface, self.next_frame_at), if self.frame_due => {
                     self.frame_due = false;
@@ -155,9 +156,9 @@ impl EventFeed {
     }
 }
 
-async fn frame(surface: &Surface, not_before: Instant) -> Result<ScreenSnapshot, Gone> {
+async fn frame(surface: &Surface, not_before: Instant) -> Result<ScreenSnapshot, SessionGone> {
     sleep_until(not_before).await;
-    surface.read_screen(ScreenRead::default()).await
+    surface.read_screen(ScreenReadOptions::default()).await
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ mod slots;
 pub mod socket;
 
 pub use bodies::agents::agent_reply_body;
-pub use closing::Closing;
+pub use closing::ShutdownWatch;
 
 #[cfg(test)]
 mod tests {

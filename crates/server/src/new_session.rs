@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use wh_client::{Controller, CreateError, NewSession, SessionCreation, SessionManager, Workload};
+use wh_client::{ControlHandler, CreateError, CreateOutcome, CreateSessionRequest, SessionManager, Workload};
 use wh_core::caller::Origin;
 use wh_core::terminal::{InvalidSize, Size};
 use wh_wire::control::NewSessionRequest;
@@ -14,13 +14,13 @@ use crate::admission::enter_creators;
 /// Default size of a session's screen.
 const DEFAULT_SESSION_SIZE: Size = Size { columns: 120, rows: 40 };
 
-/// Admits a caller by its origin and creates the session.
+/// Creates the session if the access rules permit the request to a caller of this origin.
 pub(crate) async fn create(
     daemon: &dyn SessionManager,
-    controller: &dyn Controller,
+    controller: &dyn ControlHandler,
     origin: Origin,
-    mut wanted: NewSession,
-) -> Result<SessionCreation, CreateError> {
+    mut wanted: CreateSessionRequest,
+) -> Result<CreateOutcome, CreateError> {
     enter_creators(daemon, controller, origin, &mut wanted)?;
     daemon.create(wanted).await
 }
@@ -30,7 +30,7 @@ pub(crate) async fn create(
 pub(crate) async fn read(
     request: NewSessionRequest,
     callers: impl Future<Output = Option<PathBuf>>,
-) -> Result<NewSession, String> {
+) -> Result<CreateSessionRequest, String> {
     let directory = directory(request.cwd.as_deref(), callers).await?;
     if let Some(problem) = request.problem() {
         return Err(problem.to_owned());
@@ -46,7 +46,7 @@ pub(crate) async fn read(
         None => Workload::Program(request.command.unwrap_or_default().into_iter().map(OsString::from).collect()),
     };
     let size = request.size.map_or(Ok(DEFAULT_SESSION_SIZE), |size| size.parse());
-    Ok(NewSession {
+    Ok(CreateSessionRequest {
         workload: what,
         name: request.name,
         team: request.team,
@@ -86,7 +86,7 @@ fn environment(given: BTreeMap<String, String>) -> Result<Vec<(OsString, OsStrin
 mod tests {
     use super::*;
 
-    async fn read_from(request: NewSessionRequest, callers: Option<&str>) -> Result<NewSession, String> {
+    async fn read_from(request: NewSessionRequest, callers: Option<&str>) -> Result<CreateSessionRequest, String> {
         read(request, async { callers.map(PathBuf::from) }).await
     }
 

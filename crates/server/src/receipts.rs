@@ -1,6 +1,6 @@
 //! Finds command receipts of a session: in the session's conversation, in its terminal, or in the store.
 
-use wh_client::{Conversation, Gone, SessionHandle, Surface};
+use wh_client::{Conversation, SessionGone, SessionHandle, Surface};
 use wh_core::receipt::Receipt;
 use wh_core::request::RequestId;
 
@@ -9,7 +9,7 @@ pub(crate) async fn known(
     conversation: Option<&Conversation>,
     surface: &Surface,
     id: RequestId,
-) -> Result<Option<Receipt>, Gone> {
+) -> Result<Option<Receipt>, SessionGone> {
     if let Some(conversation) = conversation
         && let Some(receipt) = conversation.space.receipt(id.clone()).await?
     {

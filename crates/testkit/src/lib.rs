@@ -1,8 +1,8 @@
 //! Test support shared by Wheelhouse's tests and benchmarks. No released crate depends on it.
 //!
 //! [`Wh`] runs the program under test and sends requests to its [`http`] API. [`Tmux`] is a reference terminal. [`Lab`]
-//! runs the real agent CLIs offline against a scripted [`Model`]. [`once`] kills daemons and checks that each message
-//! is delivered exactly once. [`interrupts`] compares the receipts of interrupted prompts with the log of the model.
+//! runs the real agent CLIs offline against a [`ScriptedModel`]. [`once`] kills daemons and checks that each message is
+//! delivered exactly once. [`interrupts`] compares the receipts of interrupted prompts with the log of the model.
 //! [`terminal_interrupts`] interrupts real terminal programs. [`line_agent`] is a scripted agent for tests of the agent
 //! driver. [`deadline`] waits for conditions.
 #![allow(clippy::disallowed_methods, reason = "tests are not child subreapers and end the processes that they start")]
@@ -31,6 +31,6 @@ pub mod wh;
 
 pub use deadline::{CONDITION_TIMEOUT, eventually, eventually_within};
 pub use lab::Lab;
-pub use model::Model;
+pub use model::ScriptedModel;
 pub use tmux::Tmux;
 pub use wh::Wh;

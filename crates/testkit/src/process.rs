@@ -57,7 +57,8 @@ pub fn descendants(root: Pid) -> Vec<Pid> {
 }
 
 /// Sends SIGTERM to `child`, and waits until the child and its descendants have exited. Kills processes that are still
-/// running after `grace`, and returns an error that describes these processes.
+/// running after `grace`, and returns an error that describes these processes. Does nothing if the child has already
+/// exited.
 pub fn terminate(child: &mut Child, grace: Duration) -> Result<(), String> {
     if matches!(child.try_wait(), Ok(Some(_))) {
         return Ok(());

@@ -13,7 +13,7 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::http::{self, Response, TestRequest};
+use crate::http::{self, TestRequest, TestResponse};
 use crate::output::PipeOutput;
 use crate::{CONDITION_TIMEOUT, deadline, process};
 use session::DaemonSession;
@@ -131,8 +131,8 @@ pub struct Wh {
 }
 
 impl Wh {
-    /// Starts `wh run --headless --control-port 0 ARGS`. `bin` is `env!("CARGO_BIN_EXE_wh")`. ARGS includes the `--`
-    /// before the program.
+    /// Starts `wh run --headless --control-port 0 --linger 0 ARGS`. `bin` is `env!("CARGO_BIN_EXE_wh")`. ARGS includes
+    /// the `--` before the program.
     #[track_caller]
     pub fn start(bin: impl AsRef<Path>, args: &[&str]) -> Self {
         Self::options(bin).start(args)
@@ -199,7 +199,6 @@ impl Wh {
         vec![("CURL_HOME".to_owned(), self.runtime.path().display().to_string())]
     }
 
-    /// Returns the process id of wh.
     pub fn pid(&self) -> Pid {
         process::pid(&self.child)
     }
@@ -221,7 +220,7 @@ impl Wh {
 
     /// Sends a request to the HTTP API.
     #[track_caller]
-    pub fn send(&self, request: &TestRequest) -> Response {
+    pub fn send(&self, request: &TestRequest) -> TestResponse {
         let addressed = self.session.as_ref().map(|session| session.address(request));
         let request = addressed.as_ref().unwrap_or(request);
         let records = self.runtime.path().join("wheelhouse");
@@ -233,13 +232,13 @@ impl Wh {
 
     /// Sends a GET request, and returns the response with any status.
     #[track_caller]
-    pub fn get(&self, path: &str) -> Response {
+    pub fn get(&self, path: &str) -> TestResponse {
         self.send(&TestRequest::get(path))
     }
 
     /// Sends a POST request with a JSON body.
     #[track_caller]
-    pub fn post(&self, path: &str, body: Value) -> Response {
+    pub fn post(&self, path: &str, body: Value) -> TestResponse {
         self.send(&TestRequest::post_json(path, &body))
     }
 

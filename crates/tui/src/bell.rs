@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::SystemTime;
 
 use wh_core::space::ItemId;
-use wh_core::space::state::State;
+use wh_core::space::state::SpaceState;
 
 use crate::app::busy;
 
@@ -12,7 +12,7 @@ pub(crate) const BEL: &str = "\u{7}";
 
 /// Setting that selects the events that ring the terminal bell.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Bell {
+pub enum BellSetting {
     #[default]
     Off,
     /// A question opens.
@@ -21,7 +21,7 @@ pub enum Bell {
     All,
 }
 
-impl Bell {
+impl BellSetting {
     /// Valid values of the setting.
     pub const NAMES: [&'static str; 3] = ["off", "question", "all"];
 
@@ -37,26 +37,27 @@ impl Bell {
     }
 }
 
-/// Detects events that ring the bell by comparing the current state of the space with the state at the last call.
+/// Detects events that ring the bell: compares the state of the space with the state at the last call of
+/// [`rings`](Self::rings).
 #[derive(Debug)]
 pub(crate) struct BellDetector {
-    bell: Bell,
+    bell: BellSetting,
     open: HashSet<ItemId>,
     busy: bool,
-    /// End of the most recent turn. Used to detect a turn that began and ended between two calls.
+    /// Time at which the most recent turn ended. Used to detect a turn that began and ended between two calls.
     ended: Option<SystemTime>,
 }
 
 impl BellDetector {
-    pub(crate) fn new(bell: Bell, state: &State) -> Self {
+    pub(crate) fn new(bell: BellSetting, state: &SpaceState) -> Self {
         let mut ringer = Self { bell, open: HashSet::new(), busy: false, ended: None };
         ringer.rings(state);
         ringer
     }
 
     /// Returns true if an event that rings the bell has occurred since the last call.
-    pub(crate) fn rings(&mut self, state: &State) -> bool {
-        if self.bell == Bell::Off {
+    pub(crate) fn rings(&mut self, state: &SpaceState) -> bool {
+        if self.bell == BellSetting::Off {
             return false;
         }
         let open: HashSet<ItemId> = state.questions().map(|item| item.id.clone()).collect();
@@ -65,6 +66,6 @@ impl BellDetector {
         let ended = state.turns.values().filter_map(|turn| Some(turn.end.as_ref()?.1)).max();
         let finished = !busy && (self.busy || ended > self.ended);
         (self.open, self.busy, self.ended) = (open, busy, ended);
-        asked || finished && self.bell == Bell::All
+        asked || finished && self.bell == BellSetting::All
     }
 }

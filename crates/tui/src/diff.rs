@@ -71,7 +71,7 @@ impl Diff {
     /// Parses a patch in the unified format. A line that cannot be parsed is shown verbatim.
     #[must_use]
     pub fn unified(patch: &str) -> Self {
-        let mut reader = Patch::default();
+        let mut reader = PatchParser::default();
         for line in patch.lines() {
             reader.line(line);
         }
@@ -185,7 +185,7 @@ impl DiffLine {
 
 /// Parser of a patch in the unified format.
 #[derive(Debug, Default)]
-struct Patch {
+struct PatchParser {
     rows: Vec<DiffRow>,
     /// Next line numbers in the old and the new text.
     numbers: (usize, usize),
@@ -196,7 +196,7 @@ struct Patch {
     before: String,
 }
 
-impl Patch {
+impl PatchParser {
     fn line(&mut self, line: &str) {
         if self.remaining != (0, 0) {
             return self.within(line);

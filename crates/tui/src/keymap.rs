@@ -61,19 +61,19 @@ pub enum EditAction {
     Up,
     /// Moves the caret one row down; in the last row, recalls the next history entry.
     Down,
-    /// Deletes the character before the cursor.
+    /// Deletes the character before the caret.
     DeleteLeft,
-    /// Deletes the character at the cursor.
+    /// Deletes the character at the caret.
     DeleteRight,
-    /// Cuts the word before the cursor.
+    /// Cuts the word before the caret.
     CutWordLeft,
-    /// Cuts the word after the cursor.
+    /// Cuts the word after the caret.
     CutWordRight,
-    /// Cuts the text before the cursor, back to the previous whitespace.
+    /// Cuts the text before the caret, back to the previous whitespace.
     CutBlankLeft,
-    /// Cuts the text before the cursor, back to the beginning of the line.
+    /// Cuts the text before the caret, back to the beginning of the line.
     CutLineStart,
-    /// Cuts the text after the cursor, up to the end of the line.
+    /// Cuts the text after the caret, up to the end of the line.
     CutLineEnd,
     /// Inserts the most recently cut text (yank).
     Yank,

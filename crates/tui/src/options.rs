@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use wh_core::space::ParticipantId;
 
-use crate::bell::Bell;
+use crate::bell::BellSetting;
 use crate::keymap::KeyMap;
 use crate::theme::Theme;
 
@@ -18,7 +18,7 @@ pub struct TuiOptions {
     pub theme: Theme,
     pub keys: Arc<KeyMap>,
     /// Events for which the UI rings the terminal bell.
-    pub bell: Bell,
+    pub bell: BellSetting,
     /// Display name of the agent that is started together with the UI, if there is one.
     pub agent: Option<String>,
     /// Base directory: `@` completes file names in this directory, and displayed paths are relative to it.
@@ -40,7 +40,7 @@ impl TuiOptions {
             me,
             theme: Theme::dark(),
             keys: Arc::default(),
-            bell: Bell::default(),
+            bell: BellSetting::default(),
             agent: None,
             directory: PathBuf::from("."),
             version: env!("CARGO_PKG_VERSION").to_owned(),

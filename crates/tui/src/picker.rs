@@ -57,8 +57,8 @@ pub(crate) struct Picker {
 }
 
 impl Picker {
-    /// Replaces the rows. If the user has moved the highlight, the highlighted row stays highlighted; otherwise the
-    /// current choice is highlighted.
+    /// Replaces the rows. If the user has moved the highlight, the highlighted row stays highlighted. Otherwise, the
+    /// current choice is highlighted if the filter is empty, and else the first row.
     pub(crate) fn set_rows(&mut self, rows: Vec<PickerRow>) {
         let on = self.highlighted().map(|row| row.key.clone()).filter(|_| self.moved);
         self.rows = rows;

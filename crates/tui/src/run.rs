@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, WriteHalf};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
-use wh_client::{DrawProgress, Gone, Mirror, MirrorChange, Space, UiOrder, UiPort};
+use wh_client::{DrawProgress, Mirror, MirrorChange, SessionGone, Space, UiOrder, UiPort};
 use wh_core::space::command::{CommandAccepted, SpaceRefusal};
 use wh_core::terminal::Size;
 use wh_screen::decode::{DecodedGesture, InputDecoder};
@@ -47,7 +47,7 @@ pub enum TuiExit {
     Terminal,
 }
 
-/// Error of reading from or writing to the terminal.
+/// Error while reading from or writing to the terminal.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read from or write to the terminal: {0}")]
 pub struct TuiError(#[from] io::Error);
@@ -137,14 +137,14 @@ impl From<io::Error> for LoopStop {
     }
 }
 
-impl From<Gone> for LoopStop {
-    fn from(_: Gone) -> Self {
+impl From<SessionGone> for LoopStop {
+    fn from(_: SessionGone) -> Self {
         Self::Space
     }
 }
 
 /// Number of the request in [`UiLoop::unanswered`], the request, and the answer of the space.
-type RequestAnswer = (u64, SentCommand, Result<Result<CommandAccepted, SpaceRefusal>, Gone>);
+type RequestAnswer = (u64, SentCommand, Result<Result<CommandAccepted, SpaceRefusal>, SessionGone>);
 
 struct UiLoop {
     /// Channel for requests to quit. If set, a quit action sends a request and the event loop continues.
@@ -347,7 +347,7 @@ impl UiLoop {
                     BackgroundQuery::ItemPart(item, offset) => {
                         let result = match space.piece(item.clone(), offset).await {
                             Ok(result) => result.map_err(|error| error.to_string()),
-                            Err(Gone) => Err("the space has ended".to_owned()),
+                            Err(SessionGone) => Err("the space has ended".to_owned()),
                         };
                         BackgroundAnswer::ItemPart(item, offset, result)
                     }

@@ -6,7 +6,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use wh_agents::catalog::{AgentsFile, FileError};
+use wh_agents::catalog::{AgentsFile, AgentsFileError};
 use wh_agents::interface::QueryContext;
 use wh_agents::{Agent, Catalog};
 use wh_core::space::roster::conversation_id;
@@ -78,7 +78,8 @@ pub async fn conversation(agent: &dyn Agent, directory: &Path, given: &str) -> S
     found.map_or_else(|| given.to_owned(), |one| one.name)
 }
 
-/// Reads the user's `agents.toml`. `None` if the file does not exist.
+/// Reads the user's `agents.toml`. `None` if the file does not exist; an error if `WH_AGENTS_FILE` names a file that
+/// does not exist.
 pub fn own_file() -> Result<Option<AgentsFile>, CliFailure> {
     let named = std::env::var_os(AGENTS_FILE_VARIABLE).filter(|path: &OsString| !path.is_empty()).map(PathBuf::from);
     let Some(path) = named.clone().or_else(|| directories::config().map(|config| config.join("agents.toml"))) else {
@@ -101,7 +102,7 @@ pub fn parse(path: &Path, text: &str) -> Result<AgentsFile, CliFailure> {
     AgentsFile::read(path, text).map_err(|error| wrong(&error))
 }
 
-fn wrong(error: &FileError) -> CliFailure {
+fn wrong(error: &AgentsFileError) -> CliFailure {
     CliFailure::new(code::USAGE, error).hint(&error.hint)
 }
 

@@ -1,5 +1,5 @@
-//! Records of ended runs: exit status and last screen. A record stays in the runtime directory for one minute. Commands
-//! that run after the exit read the record.
+//! Records of ended runs: exit status and last screen. A record stays in the runtime directory for one minute, so that
+//! later commands can read it.
 
 use std::fs;
 use std::io;
@@ -15,8 +15,8 @@ use crate::runtime;
 /// Maximum number of records. The oldest records are removed.
 const MAX_RECORDS: usize = 16;
 
-/// Saves the record of an ended run and removes old or excess records. Without a screen, the record has only the exit
-/// status.
+/// Saves the record of an ended run and removes old or excess records. If `screen` is `None`, the record does not
+/// contain the state of the terminal. If the record would be too large, the screen is omitted.
 pub fn save(run: &RegisteredRun, mut state: ClientState, screen: Option<ScreenBody>) -> io::Result<()> {
     let directory = runtime::directory()?;
     for (path, _) in records(&directory, Timestamp::now()).into_iter().skip(MAX_RECORDS - 1) {
@@ -51,7 +51,7 @@ pub fn sweep() {
     drop(listed());
 }
 
-/// Returns the run that ended last, unless another run was started since.
+/// Returns the record of the run that ended last; `None` if another run has started since.
 pub fn last() -> Option<EndedRun> {
     let started = runtime::last_start().ok()?;
     listed().into_iter().next().filter(|record| started.is_none_or(|started| started <= record.ended_at))

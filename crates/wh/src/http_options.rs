@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use tokio::net::TcpListener;
-use wh_server::http::{Access, ApiToken, bind};
+use wh_server::http::{AccessRules, ApiToken, bind};
 
 use crate::failure::{CliFailure, code};
 use crate::open_file;
@@ -44,7 +44,7 @@ pub struct HttpApiOptions {
 pub struct ApiListener {
     pub listener: TcpListener,
     pub address: SocketAddr,
-    pub access: Access,
+    pub access: AccessRules,
 }
 
 impl ApiListener {
@@ -68,7 +68,7 @@ impl HttpApiOptions {
         let wanted = SocketAddr::new(self.control_bind, port);
         let listener = bind(wanted).map_err(|error| cannot_bind(wanted, &error))?;
         let address = listener.local_addr().map_err(|error| cannot_bind(wanted, &error))?;
-        Ok(Some(ApiListener { listener, address, access: Access { token, any_host: !local } }))
+        Ok(Some(ApiListener { listener, address, access: AccessRules { token, any_host: !local } }))
     }
 
     fn token(&self) -> Result<Option<ApiToken>, CliFailure> {

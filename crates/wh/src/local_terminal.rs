@@ -13,7 +13,7 @@ use nix::sys::termios::{SetArg, Termios, cfmakeraw, tcgetattr, tcsetattr};
 use nix::unistd::{Pid, getpgrp, tcgetpgrp};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
-use wh_client::{Attachment, ScreenRead, Surface, ToTerminal, UserTerminalEvent};
+use wh_client::{ScreenReadOptions, Surface, TerminalAttachment, UserTerminalEvent, UserTerminalMessage};
 use wh_core::terminal::{Exit, Size};
 use wh_screen::modes::{MouseTracking, TerminalModes};
 use wh_screen::pty::front_end::RESET_SEQUENCES;
@@ -73,7 +73,7 @@ impl LocalTerminal {
         let (typed, input) = mpsc::channel(MAX_QUEUED_INPUT_CHUNKS);
         let (change, changes) = mpsc::channel(4);
         let size = terminal_size(io::stdin()).unwrap_or(self.size);
-        let _ = surface.attach(Attachment { size, output, input, changes }).await;
+        let _ = surface.attach(TerminalAttachment { size, output, input, changes }).await;
         thread::spawn(move || read_keyboard(&typed));
         let (output_done, written) = oneshot::channel();
         let (continue_sender, continued) = std::sync::mpsc::channel();
@@ -98,7 +98,8 @@ pub struct TtyAttachment {
 }
 
 impl TtyAttachment {
-    /// Restores the terminal after the program's end, including modes that the program left enabled.
+    /// Waits until the program's last output is written, then restores the terminal, including modes that the program
+    /// left enabled.
     pub async fn detach(mut self, surface: &Surface, exit: Exit) {
         let stuck = loop {
             let before = self.progress.load(Ordering::Relaxed);
@@ -113,7 +114,7 @@ impl TtyAttachment {
         if stuck {
             return;
         }
-        let left_on = match surface.read_screen(ScreenRead::default()).await {
+        let left_on = match surface.read_screen(ScreenReadOptions::default()).await {
             Ok(shown) => has_active_modes(&shown.frame.modes) || !shown.frame.cursor.visible,
             // The modes are unknown. A killed program could not reset them.
             Err(_) => exit.signal().is_some(),
@@ -209,14 +210,14 @@ fn read_keyboard(typed: &mpsc::Sender<Bytes>) {
 }
 
 fn write_display(
-    mut output: mpsc::Receiver<ToTerminal>,
+    mut output: mpsc::Receiver<UserTerminalMessage>,
     progress: &AtomicU64,
     continued: &std::sync::mpsc::Receiver<()>,
     back: &mpsc::Sender<UserTerminalEvent>,
 ) {
     while let Some(message) = output.blocking_recv() {
         match message {
-            ToTerminal::Output(bytes) => {
+            UserTerminalMessage::Output(bytes) => {
                 // Written in chunks, so that progress on a slow terminal is visible.
                 for piece in bytes.chunks(WRITE_CHUNK_BYTES) {
                     if write_out(piece).is_err() {
@@ -225,7 +226,7 @@ fn write_display(
                     progress.fetch_add(1, Ordering::Relaxed);
                 }
             }
-            ToTerminal::Stopped => {
+            UserTerminalMessage::Stopped => {
                 suspend(continued);
                 let _ = back.blocking_send(UserTerminalEvent::Continue);
             }

@@ -53,7 +53,7 @@ pub fn json_line(json: &str) -> String {
     line
 }
 
-/// Removes escape sequences from a program's output.
+/// Removes escape sequences from a program's output. Replaces a carriage return within a line with a line break.
 pub fn without_sequences(output: &str) -> String {
     let mut text = String::with_capacity(output.len());
     let mut rest = output.chars().peekable();

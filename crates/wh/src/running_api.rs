@@ -27,12 +27,13 @@ const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Time that the API stays open after the program's exit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Linger {
+pub enum LingerTime {
     /// Closes at once, because a signal ended wh or a user waits for the terminal.
     No,
     /// Stays open for the time of `--linger`.
     For(Duration),
-    /// Stays open until an active client has read the exit status, at most [`EXIT_READ_GRACE`].
+    /// Stays open until an active client has read the exit status, at most [`EXIT_READ_GRACE`]. Closes at once if no
+    /// client is active.
     UntilRead,
 }
 
@@ -72,19 +73,19 @@ impl RunningApi {
     }
 
     /// Saves the record of the ended run, waits for `linger`, and closes the API after open requests are answered.
-    pub async fn close(self, linger: Linger, signals: &mut ExitSignals) {
+    pub async fn close(self, linger: LingerTime, signals: &mut ExitSignals) {
         self.save_record().await;
         match linger {
-            Linger::UntilRead if self.usage.within(ACTIVE_CLIENT_WINDOW) => tokio::select! {
+            LingerTime::UntilRead if self.usage.within(ACTIVE_CLIENT_WINDOW) => tokio::select! {
                 () = tokio::time::sleep(EXIT_READ_GRACE) => {}
                 () = self.usage.end_read() => {}
                 () = signals.next() => {}
             },
-            Linger::For(time) => tokio::select! {
+            LingerTime::For(time) => tokio::select! {
                 () = tokio::time::sleep(time) => {}
                 () = signals.next() => {}
             },
-            Linger::No | Linger::UntilRead => {}
+            LingerTime::No | LingerTime::UntilRead => {}
         }
         drop(self.entry);
         self.stop.send_replace(true);

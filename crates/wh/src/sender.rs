@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use wh_client::sender::{ConnectionError, OutgoingControl, SendError, Sender as Sends};
-use wh_engine::control::audit::{Audit, AuditOptions};
+use wh_client::sender::{ConnectionError, ControlSender, OutgoingControl, SendError};
+use wh_engine::control::audit::{AuditOptions, AuditWriter};
 use wh_engine::control::content_ref::ContentRefFolder;
 use wh_engine::control::teams::Teams;
 use wh_wire::socket::{ControlAck, Credential, ErrorCode};
@@ -19,7 +19,7 @@ pub fn send(delivery: &DeliveryOptions, session: &str, message: &OutgoingControl
     let paths = DaemonPaths::here()?;
     let mut options = AuditOptions::new("wh");
     options.texts = texts()?;
-    let audit = Audit::open(paths.sent(), options)
+    let audit = AuditWriter::open(paths.sent(), options)
         .map_err(|error| CliFailure::new(code::FAILED, format!("{}: {error}", paths.sent().display())))?;
     let (teams, member) = (paths.teams(), delivery.member.clone());
     let prove = move |team: &str| {
@@ -27,7 +27,7 @@ pub fn send(delivery: &DeliveryOptions, session: &str, message: &OutgoingControl
         token.map(|token| Credential(token.as_str().to_owned())).map_err(|error| error.to_string())
     };
     let shown = paths.clone();
-    let sender = Sends::new(paths.socket(), &delivery.member, prove)
+    let sender = ControlSender::new(paths.socket(), &delivery.member, prove)
         .lookup_credentials(move || shown.credentials())
         .retry_policy(message.intent.kind(), delivery.tries())
         .on_long_text(|long| {

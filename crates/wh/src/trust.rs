@@ -31,7 +31,7 @@ pub enum TrustStatus {
     Trusted,
     /// The file has changed since it was trusted.
     Changed,
-    /// The file was never trusted.
+    /// The file was never trusted, or the trust was revoked.
     Unknown,
 }
 
@@ -68,7 +68,8 @@ impl TrustStore {
                 // A user who can write to this file can make wh start any program.
                 if metadata.uid() != geteuid().as_raw() || metadata.permissions().mode() & 0o022 != 0 {
                     return Err(explain(
-                        &"other users can write to the file; check its contents, then run chmod 600 on the file",
+                        &"the file belongs to another user, or other users can write to it; check the contents and the \
+                          owner of the file, then run chmod 600 on it",
                     ));
                 }
                 io::read_to_string(file).map_err(|error| explain(&error))?
@@ -181,7 +182,7 @@ mod tests {
         TrustStore::read_in(folder.path().into()).unwrap().add(&file("/a", "1")).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
         let error = TrustStore::read_in(folder.path().into()).unwrap_err().to_string();
-        assert!(error.contains("other users can write to the file") && error.contains("trusted.json"), "{error}");
+        assert!(error.contains("other users can write to it") && error.contains("trusted.json"), "{error}");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         fs::write(&path, "{").unwrap();
         let error = TrustStore::read_in(folder.path().into()).unwrap_err().to_string();

@@ -1,6 +1,6 @@
-//! Protects Gemini CLI's conversation files, which Gemini may delete at the next start after a load. Before a load, wh
-//! copies the file into wh's state directory and gives the original a name that Gemini neither writes nor deletes. See
-//! docs/decisions/035-comparing-conversations.md for the cause.
+//! Protects Gemini CLI's conversation files: after Gemini loads a conversation, its next start may delete the file.
+//! Before such a load, wh copies the file into wh's state directory and gives the original a name that Gemini neither
+//! writes nor deletes. See docs/decisions/035-comparing-conversations.md for the cause.
 
 mod content;
 
@@ -17,7 +17,7 @@ use crate::interface::QueryContext;
 use crate::manage::gemini;
 use content::ConversationContent;
 
-/// Number of characters of the id in a file name that Gemini assigns.
+/// Number of characters of the conversation id that a file name assigned by Gemini contains.
 const ID_PREFIX_CHARS: usize = 8;
 
 /// Maximum number of copies per conversation in wh's state directory, and maximum number of replaced files. The newest
@@ -89,8 +89,9 @@ impl ConversationFiles {
         prepared
     }
 
-    /// Copies the file into wh's state directory. Never overwrites a copy with messages that are missing from the file:
-    /// if the copy contains all messages of the file, the file is not copied, otherwise the copy is renamed.
+    /// Copies the file into wh's state directory, over the newest copy. A copy that has messages missing from the file
+    /// is never overwritten: if this copy also has all messages of the file, the file is not copied; otherwise the copy
+    /// is renamed first.
     fn save_copy(&self, file: &Path, content: &ConversationContent) -> io::Result<()> {
         make_folder(&self.state)?;
         self.remove_old_copies();

@@ -4,10 +4,10 @@
 use serde_json::Value;
 use wh_pipe::link::LinkEvent;
 
-use crate::rpc::{Incoming, JsonRpc};
+use crate::rpc::{JsonRpc, RpcIncoming};
 
-/// Maximum size of the buffered conversation updates, and maximum size of all other buffered messages. Messages beyond
-/// the limit are dropped.
+/// Maximum size of all buffered conversation updates, of each buffered settings update, and of all other buffered
+/// messages. Messages beyond the limit are dropped.
 const MAX_CLASS_BYTES: usize = 256 * 1024;
 
 /// Kinds of `session/update` that are part of the conversation.
@@ -59,7 +59,7 @@ fn fits(sum: &mut usize, weight: usize) -> bool {
 /// Returns the kind of a `session/update`; `None` for any other event.
 pub(super) fn update(event: &LinkEvent<JsonRpc>) -> Option<&str> {
     match event {
-        LinkEvent::Message(Incoming::Notification { method, params }) if method == "session/update" => {
+        LinkEvent::Message(RpcIncoming::Notification { method, params }) if method == "session/update" => {
             params["update"]["sessionUpdate"].as_str()
         }
         _ => None,
@@ -69,12 +69,12 @@ pub(super) fn update(event: &LinkEvent<JsonRpc>) -> Option<&str> {
 /// Returns the approximate size of an event in bytes.
 fn weight(event: &LinkEvent<JsonRpc>) -> usize {
     match event {
-        LinkEvent::Message(Incoming::Request { method, params, .. } | Incoming::Notification { method, params }) => {
-            method.len() + size(params)
-        }
-        LinkEvent::Message(Incoming::Unreadable(words)) => size_of::<Incoming>() + words.len(),
-        LinkEvent::Stderr(line) => size_of::<Incoming>() + line.len(),
-        LinkEvent::Reply(..) | LinkEvent::Skipped { .. } | LinkEvent::Closed(_) => size_of::<Incoming>(),
+        LinkEvent::Message(
+            RpcIncoming::Request { method, params, .. } | RpcIncoming::Notification { method, params },
+        ) => method.len() + size(params),
+        LinkEvent::Message(RpcIncoming::Unreadable(words)) => size_of::<RpcIncoming>() + words.len(),
+        LinkEvent::Stderr(line) => size_of::<RpcIncoming>() + line.len(),
+        LinkEvent::Reply(..) | LinkEvent::Skipped { .. } | LinkEvent::Closed(_) => size_of::<RpcIncoming>(),
     }
 }
 
@@ -96,7 +96,7 @@ mod tests {
 
     fn news(kind: &str, more: &str) -> LinkEvent<JsonRpc> {
         let params = json!({ "update": { "sessionUpdate": kind, "more": more } });
-        LinkEvent::Message(Incoming::Notification { method: "session/update".to_owned(), params })
+        LinkEvent::Message(RpcIncoming::Notification { method: "session/update".to_owned(), params })
     }
 
     #[test]
@@ -115,7 +115,7 @@ mod tests {
         assert!(all < 3 * MAX_CLASS_BYTES, "{all}");
         assert!(all > MAX_CLASS_BYTES, "as much as fits is buffered");
         let mut modes = buffer.messages.iter().filter(|one| update(one) == Some("current_mode_update"));
-        let Some(LinkEvent::Message(Incoming::Notification { params, .. })) = modes.next_back() else {
+        let Some(LinkEvent::Message(RpcIncoming::Notification { params, .. })) = modes.next_back() else {
             panic!("the last mode")
         };
         assert_eq!(params["update"]["more"], "c");

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use wh_core::space::harness::Report;
-use wh_core::space::item::{Body, Level, ToolStatus};
+use wh_core::space::item::{ItemBody, NoticeLevel, ToolStatus};
 use wh_wire::acp;
 
 use super::tools::PartialToolCall;
@@ -149,13 +149,13 @@ impl AcpItems {
             };
             format!("{mark} {}", entry.content)
         });
-        let body = Body::Notice { level: Level::Info, topic: "plan".to_owned(), lines: lines.collect() };
+        let body = ItemBody::Notice { level: NoticeLevel::Info, topic: "plan".to_owned(), lines: lines.collect() };
         let mut reports = self.finish_message();
         reports.push(Report::Item { key, body, done: true });
         reports
     }
 
-    /// Ends the turn and cancels tool calls in progress.
+    /// Ends the turn: finishes the message in progress and cancels tool calls in progress.
     pub fn end(&mut self) -> Vec<Report> {
         let mut reports = self.finish_message();
         let mut open: Vec<&mut TrackedCall> = self.calls.values_mut().filter(|call| !call.status.is_over()).collect();
@@ -180,15 +180,15 @@ impl TrackedCall {
     }
 
     fn report(&self) -> Report {
-        let body = Body::Tool(self.reported.card(self.status));
+        let body = ItemBody::Tool(self.reported.card(self.status));
         Report::Item { key: self.key.clone(), body, done: self.status.is_over() }
     }
 }
 
-fn body(kind: MessageKind, text: String) -> Body {
+fn body(kind: MessageKind, text: String) -> ItemBody {
     match kind {
-        MessageKind::Message => Body::Text { text, attachments: Vec::new() },
-        MessageKind::Thought => Body::Thought { text, action: None, tokens: None },
+        MessageKind::Message => ItemBody::Text { text, attachments: Vec::new() },
+        MessageKind::Thought => ItemBody::Thought { text, action: None, tokens: None },
     }
 }
 
@@ -212,7 +212,7 @@ mod tests {
 
     fn status(report: &Report) -> (ToolStatus, bool) {
         match report {
-            Report::Item { body: Body::Tool(call), done, .. } => (call.status, *done),
+            Report::Item { body: ItemBody::Tool(call), done, .. } => (call.status, *done),
             other => panic!("{other:?}"),
         }
     }
@@ -265,7 +265,7 @@ mod tests {
         let entry = |status: &str| acp::PlanEntry { content: "dig".to_owned(), status: status.to_owned() };
         let first = items.plan(&[entry("pending")]);
         let second = items.plan(&[entry("completed")]);
-        let (Report::Item { key: one, .. }, Report::Item { key: two, body: Body::Notice { lines, .. }, .. }) =
+        let (Report::Item { key: one, .. }, Report::Item { key: two, body: ItemBody::Notice { lines, .. }, .. }) =
             (&first[0], &second[0])
         else {
             panic!("{first:?} {second:?}");

@@ -12,17 +12,21 @@ mod tools;
 
 use std::sync::Arc;
 
-use wh_pipe::Launch;
+use wh_pipe::LaunchSpec;
 
 use crate::driver;
-use crate::interface::{ALLOW_SKIPPING, Harness, Start, StartError};
+use crate::interface::{ALLOW_SKIPPING, AgentStartError, Harness, StartOptions};
 use crate::table;
 pub(crate) use manage::conversations;
 use protocol::AcpProtocol;
 use table::AgentEntry;
 
 /// Starts a harness that runs an ACP agent for one conversation.
-pub(crate) fn start(entry: Arc<AgentEntry>, mut launch: Launch, start: Start) -> Result<Harness, StartError> {
+pub(crate) fn start(
+    entry: Arc<AgentEntry>,
+    mut launch: LaunchSpec,
+    start: StartOptions,
+) -> Result<Harness, AgentStartError> {
     if let Some(mode) = &start.mode {
         entry.allows(mode, start.may_skip_permissions)?;
     }
@@ -39,11 +43,11 @@ impl AgentEntry {
         self.skipping_modes.iter().any(|one| one == mode)
     }
 
-    fn allows(&self, mode: &str, may_skip: bool) -> Result<(), StartError> {
+    fn allows(&self, mode: &str, may_skip: bool) -> Result<(), AgentStartError> {
         if may_skip || !self.skips(mode) {
             return Ok(());
         }
-        Err(StartError::SkipsPermissions {
+        Err(AgentStartError::SkipsPermissions {
             agent: self.title.clone(),
             mode: mode.to_owned(),
             hint: ALLOW_SKIPPING.to_owned(),

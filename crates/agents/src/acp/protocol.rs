@@ -16,17 +16,19 @@ use std::time::SystemTime;
 
 use serde_json::{Value, json};
 use wh_core::space::TurnId;
-use wh_core::space::harness::{AgentOption, Call, Capabilities, Report, TurnOutcome, Usage};
+use wh_core::space::harness::{AgentOption, Call, Report, ReportedCapabilities, TurnOutcome, Usage};
 use wh_core::space::question::{Answer, Question};
-use wh_pipe::Launch;
+use wh_pipe::LaunchSpec;
 use wh_wire::acp::{PromptReply, SessionReply, StopReason, read};
 
 use super::items::AcpItems;
-use super::questions::AcpRequest;
+use super::questions::PendingAcpRequest;
 use super::settings::SessionSettings;
 use super::table::AgentEntry;
-use crate::driver::{AgentSetting, DriverState, DriverStep, DriverSteps, FrameOf, MessageOf, Protocol, RequestFailure};
-use crate::interface::{Start, StartError};
+use crate::driver::{
+    AgentSetting, DriverState, DriverStep, DriverSteps, Protocol, ProtocolFrame, ProtocolMessage, RequestFailure,
+};
+use crate::interface::{AgentStartError, StartOptions};
 use crate::rpc::{JsonRpc, RpcError, RpcFrame};
 use exchange_log::ExchangeLog;
 
@@ -43,7 +45,7 @@ const BEGIN_NEW: &str = "begin-anew";
 #[derive(Debug)]
 pub(super) enum AcpQuestion {
     /// Question of the agent.
-    Agent(AcpRequest),
+    Agent(PendingAcpRequest),
     /// Question that wh asks, because messages are missing from the resumed conversation.
     Incomplete,
 }
@@ -51,8 +53,8 @@ pub(super) enum AcpQuestion {
 /// State of the Agent Client Protocol in one harness.
 pub(super) struct AcpProtocol {
     entry: Arc<AgentEntry>,
-    launch: Launch,
-    start: Start,
+    launch: LaunchSpec,
+    start: StartOptions,
     items: AcpItems,
     exchanges: ExchangeLog,
     /// Text of a lost conversation, prepended to each prompt until a turn completes. One prompt is not enough, because
@@ -65,7 +67,7 @@ pub(super) struct AcpProtocol {
     usage: Usage,
     /// Id of the conversation that the agent assigned.
     session: Option<String>,
-    /// Creation time of the conversation, if this harness created it.
+    /// Creation time of the conversation; `None` if unknown.
     created_at: Option<SystemTime>,
     /// True if the harness had an earlier conversation.
     had_conversation: bool,
@@ -87,7 +89,7 @@ pub(super) struct AcpProtocol {
 }
 
 impl AcpProtocol {
-    pub fn new(entry: Arc<AgentEntry>, mut launch: Launch, start: Start) -> Self {
+    pub fn new(entry: Arc<AgentEntry>, mut launch: LaunchSpec, start: StartOptions) -> Self {
         let quirks = &entry.quirks;
         for (name, value) in &quirks.environment {
             let name = OsString::from(name);
@@ -185,12 +187,12 @@ impl Protocol for AcpProtocol {
         false
     }
 
-    fn capabilities(&self) -> Capabilities {
+    fn capabilities(&self) -> ReportedCapabilities {
         let may = |mode: &&AgentOption| self.start.may_skip_permissions || !self.entry.skips(&mode.id);
         let SessionSettings { modes, models } = &self.settings;
         // The call is listed although it always fails, because `run_call` then returns the reason.
         let compact = self.entry.quirks.compacts_by_itself.then_some("compact");
-        Capabilities {
+        ReportedCapabilities {
             interrupts: true,
             acknowledges: false,
             models: models.all.clone(),
@@ -210,7 +212,7 @@ impl Protocol for AcpProtocol {
         self.start.redact_ids(text, self.session.as_deref())
     }
 
-    fn on_message(&mut self, message: MessageOf<Self>, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
+    fn on_message(&mut self, message: ProtocolMessage<Self>, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
         self.incoming(message, now, steps);
     }
 
@@ -219,7 +221,7 @@ impl Protocol for AcpProtocol {
         retry.into_iter().for_each(|text| steps.warn(text));
     }
 
-    fn prompt(&mut self, turn: &TurnId, text: &str, steps: &mut DriverSteps<Self>) -> FrameOf<Self> {
+    fn prompt(&mut self, turn: &TurnId, text: &str, steps: &mut DriverSteps<Self>) -> ProtocolFrame<Self> {
         // Completes messages that the agent sent between the turns.
         steps.reports(self.items.end());
         self.items.begin();
@@ -262,7 +264,7 @@ impl Protocol for AcpProtocol {
         }
     }
 
-    fn interrupt(&mut self, _turn: Option<&TurnId>) -> Option<FrameOf<Self>> {
+    fn interrupt(&mut self, _turn: Option<&TurnId>) -> Option<ProtocolFrame<Self>> {
         Some(self.cancel())
     }
 
@@ -275,7 +277,7 @@ impl Protocol for AcpProtocol {
         ask: AcpQuestion,
         answers: Vec<(Question, Answer)>,
         steps: &mut DriverSteps<Self>,
-    ) -> FrameOf<Self> {
+    ) -> ProtocolFrame<Self> {
         let AcpQuestion::Agent(ask) = ask else { return self.cancel() };
         let (result, decided) = match answers.first() {
             Some((question, answer)) => ask.answer(question, answer),
@@ -306,16 +308,16 @@ impl Protocol for AcpProtocol {
         true
     }
 
-    fn dismissal_frame(&self, ask: &AcpQuestion) -> Option<FrameOf<Self>> {
+    fn dismissal_frame(&self, ask: &AcpQuestion) -> Option<ProtocolFrame<Self>> {
         let AcpQuestion::Agent(ask) = ask else { return None };
         Some(RpcFrame::Answer { id: ask.id.clone(), result: ask.abandoned() })
     }
 
-    fn check_mode(&self, mode: &str) -> Result<(), StartError> {
+    fn check_mode(&self, mode: &str) -> Result<(), AgentStartError> {
         self.entry.allows(mode, self.start.may_skip_permissions)
     }
 
-    fn setting_request(&mut self, setting: &AgentSetting) -> Option<FrameOf<Self>> {
+    fn setting_request(&mut self, setting: &AgentSetting) -> Option<ProtocolFrame<Self>> {
         let (method, params) = match setting {
             AgentSetting::Model(model) => self.settings.model(self.conversation(), model),
             AgentSetting::Mode(mode) => self.settings.mode(self.conversation(), mode),

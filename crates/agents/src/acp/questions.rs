@@ -2,14 +2,14 @@
 
 use serde_json::{Map, Value, json};
 use wh_core::space::item::{ToolKind, ToolStatus};
-use wh_core::space::question::{Answer, Choice, OptionMeaning, Question, QuestionDetail, QuestionKind};
+use wh_core::space::question::{Answer, OptionMeaning, Question, QuestionDetail, QuestionKind, QuestionOption};
 use wh_wire::acp::{PermissionKind, PermissionOption};
 
 use super::tools::PartialToolCall;
 
 /// Request of the agent that waits for an answer.
 #[derive(Debug)]
-pub(super) struct AcpRequest {
+pub(super) struct PendingAcpRequest {
     /// Request id that the agent assigned.
     pub id: Value,
     about: QuestionSubject,
@@ -33,7 +33,7 @@ pub(super) fn declined() -> Value {
     json!({ "action": "decline" })
 }
 
-impl AcpRequest {
+impl PendingAcpRequest {
     /// Builds a permission question without the options whose ids are in `hidden`. Returns `None` if no option is left.
     pub fn permission(
         id: Value,
@@ -43,10 +43,10 @@ impl AcpRequest {
         hidden: &[String],
     ) -> Option<(Self, Question)> {
         let (call, reported) = call;
-        let options: Vec<Choice> = options
+        let options: Vec<QuestionOption> = options
             .into_iter()
             .filter(|option| !hidden.contains(&option.option_id))
-            .map(|option| Choice {
+            .map(|option| QuestionOption {
                 label: option.name.filter(|name| !name.is_empty()).unwrap_or_else(|| option.option_id.clone()),
                 id: option.option_id,
                 meaning: meaning(&option.kind),
@@ -79,15 +79,17 @@ impl AcpRequest {
             Some((name, field)) => Some((name.clone(), field.clone())),
             None => None,
         };
-        let mut options: Vec<Choice> = match &field {
+        let mut options: Vec<QuestionOption> = match &field {
             Some((_, field)) => values(field)
                 .into_iter()
-                .map(|(id, label)| Choice { id, label, meaning: OptionMeaning::Other })
+                .map(|(id, label)| QuestionOption { id, label, meaning: OptionMeaning::Other })
                 .collect(),
-            None => vec![Choice { id: "accept".into(), label: "Yes".into(), meaning: OptionMeaning::AllowOnce }],
+            None => {
+                vec![QuestionOption { id: "accept".into(), label: "Yes".into(), meaning: OptionMeaning::AllowOnce }]
+            }
         };
         let accepts_text = field.is_some() && options.is_empty();
-        options.push(Choice {
+        options.push(QuestionOption {
             id: "decline".into(),
             label: "Decline to answer".into(),
             meaning: OptionMeaning::RejectOnce,
@@ -180,14 +182,20 @@ mod tests {
         reported
     }
 
-    fn permission(hidden: &[&str]) -> Option<(AcpRequest, Question)> {
+    fn permission(hidden: &[&str]) -> Option<(PendingAcpRequest, Question)> {
         let options: acp::PermissionRequest = acp::read(json!({"options": [
             {"optionId": "all", "name": "All", "kind": "allow_always"},
             {"optionId": "once", "name": "Once", "kind": "allow_once"},
             {"optionId": "no", "kind": "reject_once"},
             {"optionId": "odd", "kind": "odd"},
         ]}));
-        AcpRequest::permission(json!(0), "Gemini", ("t", &reported()), options.options, &crate::program::owned(hidden))
+        PendingAcpRequest::permission(
+            json!(0),
+            "Gemini",
+            ("t", &reported()),
+            options.options,
+            &crate::program::owned(hidden),
+        )
     }
 
     fn option(id: &str) -> Answer {
@@ -222,7 +230,7 @@ mod tests {
     fn a_form_of_one_field_is_a_question() {
         let form = |properties: Value| {
             let params = json!({"message": "Which?", "requestedSchema": {"properties": properties}});
-            AcpRequest::form(json!(1), "Gemini", &params)
+            PendingAcpRequest::form(json!(1), "Gemini", &params)
         };
         let (ask, question) = form(json!({"colour": {"type": "string", "enum": ["red", "blue"]}})).unwrap();
         assert_eq!(
@@ -238,6 +246,6 @@ mod tests {
         let (ask, question) = form(json!({})).unwrap();
         assert_eq!(ask.answer(&question, &option("accept")).0, json!({"action": "accept", "content": {}}));
         assert!(form(json!({"a": {}, "b": {}})).is_none());
-        assert!(AcpRequest::form(json!(1), "Gemini", &json!({"mode": "url", "url": "https://x"})).is_none());
+        assert!(PendingAcpRequest::form(json!(1), "Gemini", &json!({"mode": "url", "url": "https://x"})).is_none());
     }
 }

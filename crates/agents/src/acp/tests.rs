@@ -13,9 +13,9 @@ use tempfile::TempDir;
 use tokio::time::timeout;
 use wh_core::space::TurnId;
 use wh_core::space::harness::{AckedOrder, Order, Report, TurnOutcome};
-use wh_core::space::item::{Body, Level};
+use wh_core::space::item::{ItemBody, NoticeLevel};
 
-use super::table::{AccountCommands, AgentEntry, AuthenticationMethod, Protocol, Quirks};
+use super::table::{AccountCommands, AgentEntry, AuthenticationMethod, ProtocolKind, Quirks};
 use super::*;
 use crate::interface::Agent;
 use crate::program::Program;
@@ -40,7 +40,7 @@ fn fake() -> AgentEntry {
     AgentEntry {
         id: "fake".to_owned(),
         title: "Fake".to_owned(),
-        protocol: Protocol::Acp,
+        protocol: ProtocolKind::Acp,
         program: Program::built_in(&["bash"], &["-c"], "get it"),
         version: vec!["--version".to_owned()],
         log_in: "say please".to_owned(),
@@ -55,7 +55,7 @@ fn fake() -> AgentEntry {
     }
 }
 
-async fn started(entry: AgentEntry, start: Start) -> Result<Harness, StartError> {
+async fn started(entry: AgentEntry, start: StartOptions) -> Result<Harness, AgentStartError> {
     ProgramAgent::new(entry, None).start(start).await
 }
 
@@ -71,9 +71,9 @@ impl Run {
         Self::with(script, |_| {}).await
     }
 
-    async fn with(script: &str, change: impl FnOnce(&mut Start)) -> Self {
+    async fn with(script: &str, change: impl FnOnce(&mut StartOptions)) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut start = Start::new(folder.path());
+        let mut start = StartOptions::new(folder.path());
         start.arguments = vec![format!("{PRELUDE}{script}").into()];
         change(&mut start);
         let harness = started(fake(), start).await.unwrap();
@@ -148,11 +148,11 @@ fn texts(reports: &[Report]) -> Vec<String> {
     let (mut growing, mut whole) = (HashMap::new(), Vec::new());
     for report in reports {
         match report {
-            Report::Item { key, body: Body::Text { text, .. }, done: false } => {
+            Report::Item { key, body: ItemBody::Text { text, .. }, done: false } => {
                 growing.insert(key, text.clone());
             }
             Report::Grew { key, text, .. } => growing.entry(key).or_default().push_str(text),
-            Report::Item { body: Body::Text { text, .. }, done: true, .. } => whole.push(text.clone()),
+            Report::Item { body: ItemBody::Text { text, .. }, done: true, .. } => whole.push(text.clone()),
             Report::Finished(key) => whole.extend(growing.remove(key)),
             _ => {}
         }
@@ -162,7 +162,7 @@ fn texts(reports: &[Report]) -> Vec<String> {
 
 fn warnings(reports: &[Report]) -> Vec<&str> {
     let warnings = reports.iter().filter_map(|report| match report {
-        Report::Notice(Level::Warning | Level::Error, text) => Some(text.as_str()),
+        Report::Notice(NoticeLevel::Warning | NoticeLevel::Error, text) => Some(text.as_str()),
         _ => None,
     });
     warnings.collect()

@@ -96,7 +96,8 @@ impl PartialToolCall {
         }
     }
 
-    /// Returns the name of the tool, or its kind if the agent reports no name.
+    /// Returns the reported name of the tool. Without one, returns the name derived from the call's id, or the kind of
+    /// the tool.
     fn name(&self) -> String {
         let word = match &self.call.kind {
             Some(acp::ToolKind::Other(word)) if !word.is_empty() => word.as_str(),
@@ -137,8 +138,8 @@ impl PartialToolCall {
         self.call.raw_input.clone().or_else(derived).unwrap_or_default()
     }
 
-    /// Moves the text of a call's first report from the output into the description. If the first report also ends the
-    /// call, the text stays in the output.
+    /// Moves the text of a call's first report from the output into the description, and removes repetitions of this
+    /// text from later reports. If the first report also ends the call, the text stays in the output.
     fn take_description(&mut self, change: &mut acp::ToolCall) {
         let is_over = matches!(change.status, Some(acp::ToolStatus::Completed | acp::ToolStatus::Failed));
         let is_first = self.call.tool_call_id.is_empty() && !is_over;

@@ -7,11 +7,11 @@ use wh_core::input::closest;
 
 use super::expand::{VariableLookup, expand};
 use super::file::{
-    AgentDefinition, AgentSection, AgentsFile, COMMON_KEYS, FileError, OneOrMany, SpannedText, VariableChange,
+    AgentDefinition, AgentSection, AgentsFile, AgentsFileError, COMMON_KEYS, OneOrMany, SpannedText, VariableChange,
     is_acp_key,
 };
 use crate::program::{Environment, Program, owned};
-use crate::table::{self, AccountCommands, AgentEntry, AuthenticationMethod, Protocol, Quirks};
+use crate::table::{self, AccountCommands, AgentEntry, AuthenticationMethod, ProtocolKind, Quirks};
 
 /// Agent definition under construction, with the files that changed it.
 pub(super) struct AgentDraft {
@@ -31,7 +31,7 @@ pub(super) fn apply(
     reserved: &[String],
     file: &AgentsFile,
     variables: VariableLookup,
-) -> Result<(), FileError> {
+) -> Result<(), AgentsFileError> {
     for section in &file.sections {
         let context = SectionContext { file, section, variables };
         let id = section.id.get_ref();
@@ -63,19 +63,22 @@ struct SectionContext<'a> {
 }
 
 impl SectionContext<'_> {
-    fn change(&self, agent: &mut AgentEntry) -> Result<(), FileError> {
+    fn change(&self, agent: &mut AgentEntry) -> Result<(), AgentsFileError> {
         let given = self.section.definition.protocol.as_ref();
         if let Some(protocol) = given.filter(|protocol| *protocol.get_ref() != agent.protocol) {
-            let wrong =
-                format!("the agent {:?} uses the protocol {:?}", self.section.id.get_ref(), agent.protocol.name());
+            let wrong = format!(
+                "the agent {:?} can only use the protocol {:?}",
+                self.section.id.get_ref(),
+                agent.protocol.name()
+            );
             return Err(self.error_at(protocol, wrong, "remove the line, or give the agent another name"));
         }
         self.fill(agent)
     }
 
-    fn add(&self, known: &[&str]) -> Result<AgentEntry, FileError> {
+    fn add(&self, known: &[&str]) -> Result<AgentEntry, AgentsFileError> {
         let (id, says) = (self.section.id.get_ref(), &self.section.definition);
-        let protocol = says.protocol.as_ref().map_or(Protocol::Acp, |protocol| *protocol.get_ref());
+        let protocol = says.protocol.as_ref().map_or(ProtocolKind::Acp, |protocol| *protocol.get_ref());
         let mut agent = match AgentEntry::of(protocol) {
             Some(like) => AgentEntry { id: id.clone(), title: format!("{} ({id})", like.title), ..like },
             None => self.new_entry(known)?,
@@ -84,8 +87,8 @@ impl SectionContext<'_> {
         Ok(agent)
     }
 
-    /// Creates an entry with the default behaviour of an ACP agent.
-    fn new_entry(&self, known: &[&str]) -> Result<AgentEntry, FileError> {
+    /// Creates the entry of a new agent, with the defaults for ACP agents. Fails if the section has no command.
+    fn new_entry(&self, known: &[&str]) -> Result<AgentEntry, AgentsFileError> {
         let id = self.section.id.get_ref();
         if self.section.definition.command.is_none() {
             let hint = match closest(id, known.iter().copied()) {
@@ -98,7 +101,7 @@ impl SectionContext<'_> {
         Ok(AgentEntry {
             id: id.clone(),
             title: id.clone(),
-            protocol: Protocol::Acp,
+            protocol: ProtocolKind::Acp,
             program: Program {
                 commands: Vec::new(),
                 arguments: Vec::new(),
@@ -115,8 +118,8 @@ impl SectionContext<'_> {
         })
     }
 
-    fn fill(&self, agent: &mut AgentEntry) -> Result<(), FileError> {
-        if agent.protocol != Protocol::Acp {
+    fn fill(&self, agent: &mut AgentEntry) -> Result<(), AgentsFileError> {
+        if agent.protocol != ProtocolKind::Acp {
             self.refuse_acp_keys()?;
         }
         if let Some(text) = &self.section.definition.title {
@@ -126,15 +129,15 @@ impl SectionContext<'_> {
         self.fill_entry(agent)
     }
 
-    fn refuse_acp_keys(&self) -> Result<(), FileError> {
+    fn refuse_acp_keys(&self) -> Result<(), AgentsFileError> {
         let wrong = self.section.keys.iter().filter(|(key, _)| is_acp_key(key)).min_by_key(|(_, at)| at.start);
         let Some((key, at)) = wrong else { return Ok(()) };
-        let message = format!("{key:?} is only valid for agents of the Agent Client Protocol");
+        let message = format!("{key:?} is only valid for agents that use the Agent Client Protocol");
         let hint = format!("keys of {:?}: {}", self.section.id.get_ref(), COMMON_KEYS.join(", "));
         Err(self.file.error_at(at.clone(), message, hint))
     }
 
-    fn fill_program(&self, program: &mut Program) -> Result<(), FileError> {
+    fn fill_program(&self, program: &mut Program) -> Result<(), AgentsFileError> {
         let says = &self.section.definition;
         if let Some(command) = &says.command {
             program.commands = self.commands(command)?;
@@ -162,7 +165,7 @@ impl SectionContext<'_> {
         Ok(())
     }
 
-    fn fill_entry(&self, entry: &mut AgentEntry) -> Result<(), FileError> {
+    fn fill_entry(&self, entry: &mut AgentEntry) -> Result<(), AgentsFileError> {
         let AgentDefinition { version_arguments, login_hint, login, logout, status, .. } = &self.section.definition;
         let account = &mut entry.account;
         for (given, place) in [
@@ -209,7 +212,7 @@ impl SectionContext<'_> {
     }
 
     /// Validates commands, which must be names on the PATH or absolute paths. Expands variables.
-    fn commands(&self, given: &Spanned<OneOrMany>) -> Result<Vec<String>, FileError> {
+    fn commands(&self, given: &Spanned<OneOrMany>) -> Result<Vec<String>, AgentsFileError> {
         let commands: Vec<SpannedText> = match given.get_ref() {
             OneOrMany::One(command) => vec![Spanned::new(given.span(), command.clone())],
             OneOrMany::Several(commands) => commands.clone(),
@@ -220,7 +223,7 @@ impl SectionContext<'_> {
         commands.iter().map(|command| self.command(command)).collect()
     }
 
-    fn command(&self, given: &SpannedText) -> Result<String, FileError> {
+    fn command(&self, given: &SpannedText) -> Result<String, AgentsFileError> {
         let command = self.expand_text(given, given.get_ref())?;
         if let Some(rest) = command.strip_prefix("~/") {
             let home = expand("$HOME", self.variables).map_err(|(wrong, hint)| self.error_at(given, wrong, hint))?;
@@ -237,12 +240,12 @@ impl SectionContext<'_> {
         Ok(command)
     }
 
-    fn expand_list(&self, given: &[SpannedText]) -> Result<Vec<String>, FileError> {
+    fn expand_list(&self, given: &[SpannedText]) -> Result<Vec<String>, AgentsFileError> {
         given.iter().map(|text| self.expand_text(text, text.get_ref())).collect()
     }
 
     /// Expands variables in a text for a command line or the environment.
-    fn expand_text<T>(&self, at: &Spanned<T>, text: &str) -> Result<String, FileError> {
+    fn expand_text<T>(&self, at: &Spanned<T>, text: &str) -> Result<String, AgentsFileError> {
         let word = expand(text, self.variables).map_err(|(wrong, hint)| self.error_at(at, wrong, hint))?;
         if word.contains('\0') {
             return Err(self.error_at(at, "the character U+0000 is not allowed", "remove it"));
@@ -251,7 +254,7 @@ impl SectionContext<'_> {
     }
 
     /// Validates a text that is displayed on one line.
-    fn single_line(&self, text: &SpannedText) -> Result<String, FileError> {
+    fn single_line(&self, text: &SpannedText) -> Result<String, AgentsFileError> {
         let line = text.get_ref().trim();
         if line.is_empty() || line.chars().any(char::is_control) {
             return Err(self.error_at(
@@ -263,7 +266,7 @@ impl SectionContext<'_> {
         Ok(line.to_owned())
     }
 
-    fn error_at<T>(&self, at: &Spanned<T>, message: impl Into<String>, hint: impl Into<String>) -> FileError {
+    fn error_at<T>(&self, at: &Spanned<T>, message: impl Into<String>, hint: impl Into<String>) -> AgentsFileError {
         self.file.error_at(at.span(), message, hint)
     }
 }

@@ -47,7 +47,7 @@ fn value(name: &str, variables: VariableLookup) -> Result<String, ExpandError> {
     };
     value
         .into_string()
-        .map_err(|_| (format!("the variable {name} is not valid UTF-8"), format!("set {name} to a UTF-8 text")))
+        .map_err(|_| (format!("the variable {name} is not valid UTF-8"), format!("set {name} to valid UTF-8")))
 }
 
 fn in_name(letter: char) -> bool {

@@ -12,7 +12,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use wh_core::input::closest;
 
-use crate::table::Protocol;
+use crate::table::ProtocolKind;
 
 /// Keys that are allowed for agents of every protocol.
 pub(super) const COMMON_KEYS: [&str; 6] = ["protocol", "title", "command", "arguments", "environment", "install_hint"];
@@ -51,7 +51,7 @@ const GENERIC_HINT: &str = "correct the error, or move the file away";
 /// Error in an `agents.toml` file, with its position and a suggested fix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}:{line}:{column}: {message}", path.display())]
-pub struct FileError {
+pub struct AgentsFileError {
     pub path: PathBuf,
     /// Line number, starting at 1.
     pub line: usize,
@@ -95,7 +95,7 @@ pub(super) type SpannedText = Spanned<String>;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(expecting = "a table such as [agents.NAME]")]
 pub(super) struct AgentDefinition {
-    pub protocol: Option<Spanned<Protocol>>,
+    pub protocol: Option<Spanned<ProtocolKind>>,
     pub title: Option<SpannedText>,
     pub command: Option<Spanned<OneOrMany>>,
     pub arguments: Option<Vec<SpannedText>>,
@@ -141,9 +141,9 @@ pub(super) enum OneOrMany {
 
 impl<'de> Deserialize<'de> for OneOrMany {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
+        struct OneOrManyVisitor;
 
-        impl<'de> Visitor<'de> for Reader {
+        impl<'de> Visitor<'de> for OneOrManyVisitor {
             type Value = OneOrMany;
 
             fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
@@ -159,7 +159,7 @@ impl<'de> Deserialize<'de> for OneOrMany {
             }
         }
 
-        deserializer.deserialize_any(Reader)
+        deserializer.deserialize_any(OneOrManyVisitor)
     }
 }
 
@@ -172,9 +172,9 @@ pub(super) enum VariableChange {
 
 impl<'de> Deserialize<'de> for VariableChange {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
+        struct VariableChangeVisitor;
 
-        impl Visitor<'_> for Reader {
+        impl Visitor<'_> for VariableChangeVisitor {
             type Value = VariableChange;
 
             fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
@@ -194,13 +194,13 @@ impl<'de> Deserialize<'de> for VariableChange {
             }
         }
 
-        deserializer.deserialize_any(Reader)
+        deserializer.deserialize_any(VariableChangeVisitor)
     }
 }
 
 impl AgentsFile {
     /// Parses and validates the text of a file.
-    pub fn read(path: &Path, text: &str) -> Result<Self, FileError> {
+    pub fn read(path: &Path, text: &str) -> Result<Self, AgentsFileError> {
         let mut file =
             Self { path: path.to_owned(), text: text.to_owned(), sections: Vec::new(), warnings: Vec::new() };
         let unread = |error: toml::de::Error| {
@@ -233,15 +233,20 @@ impl AgentsFile {
     }
 
     /// Builds an error for the byte range `at`.
-    pub(super) fn error_at(&self, at: Range<usize>, message: impl Into<String>, hint: impl Into<String>) -> FileError {
+    pub(super) fn error_at(
+        &self,
+        at: Range<usize>,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> AgentsFileError {
         let before = self.text.get(..at.start).unwrap_or(&self.text);
         let line = before.matches('\n').count() + 1;
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        FileError { path: self.path.clone(), line, column, message: message.into(), hint: hint.into() }
+        AgentsFileError { path: self.path.clone(), line, column, message: message.into(), hint: hint.into() }
     }
 
     /// Rejects unknown keys. Returns the keys of each agent.
-    fn check(&self, table: &DeTable) -> Result<BTreeMap<String, KeyRanges>, FileError> {
+    fn check(&self, table: &DeTable) -> Result<BTreeMap<String, KeyRanges>, AgentsFileError> {
         for (key, value) in table {
             if key.get_ref() != "agents" {
                 let hint = match value.get_ref() {
@@ -273,7 +278,7 @@ impl AgentsFile {
         Ok(found)
     }
 
-    fn check_keys(&self, table: &DeTable, known: &[&str]) -> Result<(), FileError> {
+    fn check_keys(&self, table: &DeTable, known: &[&str]) -> Result<(), AgentsFileError> {
         // Report the first unknown key in file order, not in alphabetical order.
         let is_known = |key: &str| known.contains(&key) || current_name(key).is_some_and(|name| known.contains(&name));
         let unknown = table.iter().map(|(key, _)| key).filter(|key| !is_known(key.get_ref()));
@@ -286,7 +291,7 @@ impl AgentsFile {
     }
 
     /// Rejects a key that is present under both its former and its current name.
-    fn check_renamed_keys(&self, table: &DeTable) -> Result<(), FileError> {
+    fn check_renamed_keys(&self, table: &DeTable) -> Result<(), AgentsFileError> {
         for (former, current) in RENAMED_QUIRKS_KEYS {
             if let Some((key, _)) = table.get_key_value(former)
                 && table.contains_key(current)
@@ -309,7 +314,7 @@ impl AgentsFile {
             .filter_map(|(key, _)| {
                 let current = current_name(key.get_ref())?;
                 let message = format!("the key {:?} was renamed", key.get_ref());
-                let FileError { path, line, column, message, hint } =
+                let AgentsFileError { path, line, column, message, hint } =
                     self.error_at(key.span(), message, format!("write {current:?}"));
                 Some((key.span().start, format!("{}:{line}:{column}: {message}; {hint}", path.display())))
             })
@@ -318,15 +323,17 @@ impl AgentsFile {
         renamed.into_iter().map(|(_, warning)| warning).collect()
     }
 
-    fn check_id(&self, id: &SpannedText) -> Result<(), FileError> {
+    fn check_id(&self, id: &SpannedText) -> Result<(), AgentsFileError> {
         let name = id.get_ref();
         let allowed = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "-_".contains(letter);
         let begins = name.starts_with(|first: char| first.is_ascii_lowercase() || first.is_ascii_digit());
         if begins && name.chars().all(allowed) && name.len() <= MAX_AGENT_ID_CHARS && name != "system" {
             return Ok(());
         }
-        let hint =
-            format!("use at most {MAX_AGENT_ID_CHARS} lowercase letters, digits, - and _; \"system\" is reserved");
+        let hint = format!(
+            "use at most {MAX_AGENT_ID_CHARS} lowercase letters, digits, - and _, \
+             and begin with a letter or digit; \"system\" is reserved"
+        );
         Err(self.error_at(id.span(), format!("{name:?} is not a valid agent name"), hint))
     }
 }

@@ -53,7 +53,7 @@ fn lines(says: &AgentDefinition) -> Vec<(&'static str, String)> {
         one.collect::<Vec<_>>().join(" ")
     });
     let authenticate = authenticate.as_ref().map(|how| {
-        let when = if how.always { "before every session" } else { "only if the agent refuses a session" };
+        let when = if how.always { "before every session" } else { "only if the agent refuses to open a session" };
         format!("{:?}, {when}", how.method.get_ref())
     });
     let quirks = quirks.as_ref().map(|quirks| {

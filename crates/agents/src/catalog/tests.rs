@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::draft;
 use super::*;
-use crate::table::{AgentEntry, Protocol};
+use crate::table::{AgentEntry, ProtocolKind};
 
 fn variables(name: &str) -> Option<OsString> {
     match name {
@@ -21,7 +21,7 @@ fn read(path: &str, text: &str) -> AgentsFile {
 
 /// Creates an agent to use as the internal agent.
 fn internal() -> Vec<Arc<dyn Agent>> {
-    let entry = AgentEntry { id: "demo".to_owned(), ..AgentEntry::of(Protocol::Claude).unwrap() };
+    let entry = AgentEntry { id: "demo".to_owned(), ..AgentEntry::of(ProtocolKind::Claude).unwrap() };
     vec![Arc::new(ProgramAgent::new(entry, None))]
 }
 
@@ -37,7 +37,7 @@ fn made(id: &str, files: &[AgentsFile]) -> AgentEntry {
 
 fn entry(id: &str, text: &str) -> AgentEntry {
     let entry = made(id, &[read("/a.toml", text)]);
-    assert_eq!(entry.protocol, Protocol::Acp, "{id}");
+    assert_eq!(entry.protocol, ProtocolKind::Acp, "{id}");
     entry
 }
 
@@ -162,7 +162,7 @@ fn claude_and_codex_can_be_moved_and_doubled() {
         command = "codex-next"
     "#;
     let claude = made("claude", &[read("/a.toml", text)]);
-    assert_eq!(claude.protocol, Protocol::Claude);
+    assert_eq!(claude.protocol, ProtocolKind::Claude);
     assert_eq!((claude.title.as_str(), &claude.program.commands[..]), ("Claude Code", &["/opt/claude".to_owned()][..]));
     assert_eq!(claude.program.arguments, ["--add-dir", "/srv"]);
     assert_eq!(claude.program.environment, [("CLAUDE_CONFIG_DIR".into(), Some("/home/me/c".into()))].into());
@@ -182,7 +182,7 @@ fn a_later_file_overrides_key_by_key() {
     let project = "[agents.mine]\narguments = []\nenvironment = { B = \"2\" }\n[agents.other]\ncommand = \"other\"\n";
     let files = [read("/user.toml", user), read("/project.toml", project)];
     let mine = made("mine", &files);
-    assert_eq!(mine.protocol, Protocol::Acp);
+    assert_eq!(mine.protocol, ProtocolKind::Acp);
     assert_eq!((&mine.program.commands[..], mine.program.arguments.len()), (&["mine".to_owned()][..], 0));
     let environment = [("A".into(), Some("1".into())), ("B".into(), Some("2".into()))];
     assert_eq!(mine.program.environment, environment.into());
@@ -234,16 +234,16 @@ fn errors_have_a_position_and_a_hint() {
         (
             "[agents.\"My Agent\"]\ncommand = \"x\"\n",
             "1:9: \"My Agent\" is not a valid agent name",
-            "use at most 40 lowercase letters, digits, - and _; \"system\" is reserved",
+            "use at most 40 lowercase letters, digits, - and _, and begin with a letter or digit; \"system\" is reserved",
         ),
         (
             "[agents.claude]\ntitle = \"x\"\nquirks = { acknowledged_requests = [] }\n",
-            "3:1: \"quirks\" is only valid for agents of the Agent Client Protocol",
+            "3:1: \"quirks\" is only valid for agents that use the Agent Client Protocol",
             "keys of \"claude\": protocol, title, command, arguments, environment, install_hint",
         ),
         (
             "[agents.codex]\nprotocol = \"acp\"\n",
-            "2:12: the agent \"codex\" uses the protocol \"codex\"",
+            "2:12: the agent \"codex\" can only use the protocol \"codex\"",
             "remove the line, or give the agent another name",
         ),
         ("[agents.x]\ncommand = \"./x\"\n", "2:11: \"./x\" is a relative path", place),

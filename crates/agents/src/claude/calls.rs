@@ -110,7 +110,11 @@ async fn rewind(connection: &Connection, checkpoints: &[Checkpoint], words: &[St
     let now = match words.get(1).map(String::as_str) {
         None => false,
         Some("now") => true,
-        Some(other) => return Err(format!("{other:?} is not valid; use /rewind {number} or /rewind {number} now")),
+        Some(other) => {
+            return Err(format!(
+                "{other:?} is not valid; `/rewind {number}` shows the changes, `/rewind {number} now` applies them"
+            ));
+        }
     };
     let place = number.parse::<usize>().ok().and_then(|number| checkpoints.get(number.checked_sub(1)?));
     let place = place.ok_or_else(|| format!("there is no checkpoint {number}; /rewind lists the checkpoints"))?;

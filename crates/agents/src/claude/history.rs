@@ -9,30 +9,30 @@ use wh_wire::claude::{ClaudeMessage, ContentBlock, Incoming, UserMessage, decode
 
 use super::calls::Checkpoint;
 use super::items::ClaudeItems;
-use crate::interface::{QueryContext, Resume, Start};
+use crate::interface::{QueryContext, ResumeSelector, StartOptions};
 
 /// Maximum length of a line in a conversation file. Longer lines are skipped.
 const MAX_HISTORY_LINE_BYTES: usize = 16 * 1024 * 1024;
 
 /// Reports and checkpoints of an earlier conversation.
 #[derive(Debug, Default)]
-pub(super) struct History {
+pub(super) struct ConversationHistory {
     pub reports: Vec<Report>,
     pub checkpoints: Vec<Checkpoint>,
 }
 
 /// Reads the history of the conversation to resume. Skips unreadable parts, because the history is only displayed;
 /// Claude Code itself reads the conversation separately.
-pub(super) async fn of(start: &Start) -> History {
+pub(super) async fn of(start: &StartOptions) -> ConversationHistory {
     let (Some(resume), Some(folder)) = (start.resume.clone(), folder(&QueryContext::from(start))) else {
-        return History::default();
+        return ConversationHistory::default();
     };
     let read = tokio::task::spawn_blocking(move || file(&folder, &resume).map(|file| read(&file)).unwrap_or_default());
     read.await.unwrap_or_default()
 }
 
 /// Returns Claude Code's directory with the conversations of a working directory. The directory is named after the
-/// path, with every character except letters and digits replaced by a hyphen.
+/// path, with every character except ASCII letters and digits replaced by a hyphen.
 pub(super) fn folder(here: &QueryContext) -> Option<PathBuf> {
     let settings = here.variable("CLAUDE_CONFIG_DIR").map(PathBuf::from).or_else(|| here.home(".claude"))?;
     let path = here.directory.to_string_lossy();
@@ -40,14 +40,14 @@ pub(super) fn folder(here: &QueryContext) -> Option<PathBuf> {
     Some(settings.join("projects").join(name))
 }
 
-fn file(folder: &Path, resume: &Resume) -> Option<PathBuf> {
+fn file(folder: &Path, resume: &ResumeSelector) -> Option<PathBuf> {
     match resume {
         // The id is user input and must not contain a path.
-        Resume::Named(id) if id.chars().all(|one| one.is_ascii_alphanumeric() || one == '-') => {
+        ResumeSelector::Named(id) if id.chars().all(|one| one.is_ascii_alphanumeric() || one == '-') => {
             Some(folder.join(format!("{id}.jsonl"))).filter(|file| file.is_file())
         }
-        Resume::Named(_) => None,
-        Resume::Latest => {
+        ResumeSelector::Named(_) => None,
+        ResumeSelector::Latest => {
             let files = std::fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
             let conversations = files.filter(|file| file.extension().is_some_and(|end| end == "jsonl"));
             conversations.max_by_key(|file| file.metadata().and_then(|facts| facts.modified()).ok())
@@ -55,9 +55,9 @@ fn file(folder: &Path, resume: &Resume) -> Option<PathBuf> {
     }
 }
 
-fn read(file: &Path) -> History {
-    let Ok(file) = std::fs::File::open(file) else { return History::default() };
-    let mut history = History::default();
+fn read(file: &Path) -> ConversationHistory {
+    let Ok(file) = std::fs::File::open(file) else { return ConversationHistory::default() };
+    let mut history = ConversationHistory::default();
     let mut items = ClaudeItems::default();
     for line in
         BufReader::new(file).split(b'\n').map_while(Result::ok).filter(|line| line.len() <= MAX_HISTORY_LINE_BYTES)
@@ -106,7 +106,7 @@ mod tests {
     use std::io::Write;
 
     use serde_json::json;
-    use wh_core::space::item::{Body, ToolStatus};
+    use wh_core::space::item::{ItemBody, ToolStatus};
 
     use super::*;
 
@@ -127,19 +127,23 @@ mod tests {
             writeln!(file, "{line}").unwrap();
         }
         writeln!(file, "half a li").unwrap();
-        assert_eq!(super::file(folder.path(), &Resume::Named("abc-1".to_owned())), Some(file_path.clone()));
-        assert_eq!(super::file(folder.path(), &Resume::Named("../abc-1".to_owned())), None);
-        assert_eq!(super::file(folder.path(), &Resume::Latest), Some(file_path.clone()));
-        let History { reports, checkpoints } = read(&file_path);
+        assert_eq!(super::file(folder.path(), &ResumeSelector::Named("abc-1".to_owned())), Some(file_path.clone()));
+        assert_eq!(super::file(folder.path(), &ResumeSelector::Named("../abc-1".to_owned())), None);
+        assert_eq!(super::file(folder.path(), &ResumeSelector::Latest), Some(file_path.clone()));
+        let ConversationHistory { reports, checkpoints } = read(&file_path);
         assert_eq!(checkpoints.iter().map(|one| one.uuid.as_str()).collect::<Vec<_>>(), ["u1"]);
         assert_eq!(reports[0], Report::EarlierPrompt("do it".to_owned()));
         let done = |report: &Report| match report {
-            Report::Item { body: Body::Tool(call), done: true, .. } => call.status == ToolStatus::Completed,
+            Report::Item { body: ItemBody::Tool(call), done: true, .. } => call.status == ToolStatus::Completed,
             _ => false,
         };
         assert!(reports.iter().any(done), "{reports:?}");
-        let message =
-            |report: &Report| matches!(report, Report::Item { body: Body::Text { text, .. }, .. } if text == "done");
+        let message = |report: &Report| {
+            matches!(
+                report,
+                Report::Item { body: ItemBody::Text { text, .. }, .. } if text == "done"
+            )
+        };
         assert!(message(reports.last().unwrap()), "{reports:?}");
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use wh_core::space::bounds;
 use wh_core::space::harness::Report;
-use wh_core::space::item::{Body, ToolCall, ToolStatus};
+use wh_core::space::item::{ItemBody, ToolCall, ToolStatus};
 use wh_wire::claude::{AssistantMessage, ContentBlock, Delta, StreamEvent, StreamMessage, ToolResult, UserMessage};
 
 use super::tools;
@@ -109,7 +109,7 @@ impl ClaudeItems {
             ContentBlock::ToolUse(call) => {
                 let card = tools::card(&call.name, &call.input, ToolStatus::Pending);
                 self.track_call(call.id, card.clone());
-                Body::Tool(card)
+                ItemBody::Tool(card)
             }
             // An empty text is not shown yet. A thought is shown from its start.
             _ if kind == BlockKind::Text && text.is_empty() => return Vec::new(),
@@ -140,7 +140,8 @@ impl ClaudeItems {
         if block.has_text { vec![Report::Finished(block.key.clone())] } else { Vec::new() }
     }
 
-    /// Handles a message with complete blocks.
+    /// Handles a message with complete blocks. Retracts the items of the frames that this message supersedes. Skips
+    /// messages of subagents.
     pub fn assistant(&mut self, message: AssistantMessage) -> Vec<Report> {
         if message.parent_tool_use_id.is_some() {
             return Vec::new();
@@ -158,7 +159,7 @@ impl ClaudeItems {
                     self.track_call(call.id.clone(), card.clone());
                     let key = self.key(&call.id);
                     made.push(key.clone());
-                    reports.push(Report::Item { key, body: Body::Tool(card), done: false });
+                    reports.push(Report::Item { key, body: ItemBody::Tool(card), done: false });
                     continue;
                 }
                 _ => continue,
@@ -230,7 +231,7 @@ impl ClaudeItems {
             true => ToolStatus::Failed,
             false => ToolStatus::Completed,
         };
-        Some(Report::Item { key: self.key(&result.tool_use_id), body: Body::Tool(call), done: true })
+        Some(Report::Item { key: self.key(&result.tool_use_id), body: ItemBody::Tool(call), done: true })
     }
 
     /// Updates the status of a tool call after a permission request or decision.
@@ -238,7 +239,7 @@ impl ClaudeItems {
         let key = self.key(call);
         let card = self.calls.get_mut(call)?;
         card.status = status;
-        Some(Report::Item { key, body: Body::Tool(card.clone()), done: false })
+        Some(Report::Item { key, body: ItemBody::Tool(card.clone()), done: false })
     }
 
     /// Retracts the items that a frame has created.
@@ -255,7 +256,7 @@ impl ClaudeItems {
         let open = std::mem::take(&mut self.calls);
         let cancelled = |(id, call): (String, ToolCall)| {
             let call = ToolCall { status: ToolStatus::Cancelled, ..call };
-            Report::Item { key: self.key(&id), body: Body::Tool(call), done: true }
+            Report::Item { key: self.key(&id), body: ItemBody::Tool(call), done: true }
         };
         let reports = open.into_iter().map(cancelled).collect();
         self.generation = NEXT_GENERATION.fetch_add(1, Ordering::Relaxed);
@@ -263,10 +264,10 @@ impl ClaudeItems {
     }
 }
 
-fn body(kind: BlockKind, text: String) -> Body {
+fn body(kind: BlockKind, text: String) -> ItemBody {
     match kind {
-        BlockKind::Thought => Body::Thought { text, action: None, tokens: None },
-        BlockKind::Text | BlockKind::Tool => Body::Text { text, attachments: Vec::new() },
+        BlockKind::Thought => ItemBody::Thought { text, action: None, tokens: None },
+        BlockKind::Text | BlockKind::Tool => ItemBody::Text { text, attachments: Vec::new() },
     }
 }
 
@@ -309,7 +310,7 @@ mod tests {
 
     fn status(report: &Report) -> ToolStatus {
         match report {
-            Report::Item { body: Body::Tool(call), .. } => call.status,
+            Report::Item { body: ItemBody::Tool(call), .. } => call.status,
             other => panic!("{other:?}"),
         }
     }
@@ -335,7 +336,7 @@ mod tests {
         event(&mut items, json!({"type": "message_start", "message": {"id": "m", "content": []}}));
         let thinking = json!({"type": "thinking", "thinking": "", "signature": ""});
         let began = event(&mut items, json!({"type": "content_block_start", "index": 0, "content_block": thinking}));
-        assert!(matches!(&began[..], [Report::Item { body: Body::Thought { .. }, done: false, .. }]), "{began:?}");
+        assert!(matches!(&began[..], [Report::Item { body: ItemBody::Thought { .. }, done: false, .. }]), "{began:?}");
         let text = json!({"type": "text", "text": ""});
         assert_eq!(event(&mut items, json!({"type": "content_block_start", "index": 1, "content_block": text})), []);
         let delta = json!({"type": "thinking_delta", "thinking": "hm"});
@@ -382,9 +383,10 @@ mod tests {
         let instead = json!({"type": "assistant", "supersedes": ["f-t"], "message": {"id": "n", "content": text}});
         let reports = say(&mut items, instead, &[]);
         assert_eq!(reports[0], Report::Retracted(made));
-        assert!(
-            matches!(&reports[1], Report::Item { body: Body::Text { text, .. }, done: true, .. } if text == "instead")
-        );
+        assert!(matches!(
+            &reports[1],
+            Report::Item { body: ItemBody::Text { text, .. }, done: true, .. } if text == "instead"
+        ));
         assert_eq!(items.retract("f-t"), []);
         let within = json!({"type": "assistant", "parent_tool_use_id": "t", "message": {"id": "s", "content": text}});
         assert_eq!(say(&mut items, within, &[]), []);

@@ -2,7 +2,7 @@
 
 use wh_claude::ClaudeClient;
 use wh_core::space::roster::ModelCard;
-use wh_pipe::Launch;
+use wh_pipe::LaunchSpec;
 
 use super::history;
 use crate::interface::{LoginState, ManageError, SavedConversation};
@@ -11,7 +11,7 @@ use crate::manage::run::{self, run};
 use crate::table::management::AgentQuery;
 
 /// Reads the login state with `claude auth status`.
-pub(crate) async fn login(launch: &Launch) -> LoginState {
+pub(crate) async fn login(launch: &LaunchSpec) -> LoginState {
     match run(launch, &["auth", "status"]).await {
         Ok(output) => claude::status(&output.out),
         Err(_) => LoginState::Unknown,

@@ -15,10 +15,10 @@ use std::ffi::OsStr;
 
 use wh_claude::{Options, PermissionMode};
 use wh_core::space::harness::AgentOption;
-use wh_pipe::Launch;
+use wh_pipe::LaunchSpec;
 
 use crate::driver;
-use crate::interface::{ALLOW_SKIPPING, Harness, Resume, Start, StartError};
+use crate::interface::{ALLOW_SKIPPING, AgentStartError, Harness, ResumeSelector, StartOptions};
 use crate::table::AgentEntry;
 use protocol::ClaudeProtocol;
 
@@ -37,7 +37,7 @@ const MODES: [(&str, &str, bool); 6] = [
 ];
 
 /// Starts a harness that runs Claude Code for one conversation.
-pub(crate) fn start(entry: &AgentEntry, launch: &Launch, start: Start) -> Result<Harness, StartError> {
+pub(crate) fn start(entry: &AgentEntry, launch: &LaunchSpec, start: StartOptions) -> Result<Harness, AgentStartError> {
     let options = conversation(launch, &start)?;
     let (program, may_skip) = (entry.program.clone(), start.may_skip_permissions);
     Ok(Harness::run(|task| {
@@ -46,8 +46,8 @@ pub(crate) fn start(entry: &AgentEntry, launch: &Launch, start: Start) -> Result
     }))
 }
 
-/// Builds the connection options of a launch, without arguments.
-fn options(launch: &Launch) -> Options {
+/// Converts a launch to connection options. The arguments of the launch are not included.
+fn options(launch: &LaunchSpec) -> Options {
     let mut options = Options::new().program(&launch.program);
     if let Some(directory) = &launch.directory {
         options = options.directory(directory);
@@ -67,7 +67,7 @@ fn options(launch: &Launch) -> Options {
     options
 }
 
-fn conversation(launch: &Launch, start: &Start) -> Result<Options, StartError> {
+fn conversation(launch: &LaunchSpec, start: &StartOptions) -> Result<Options, AgentStartError> {
     let mut options = options(launch).forward_asks();
     options = options.file_checkpoints(true).may_skip_permissions(start.may_skip_permissions);
     if let Some(model) = &start.model {
@@ -80,8 +80,8 @@ fn conversation(launch: &Launch, start: &Start) -> Result<Options, StartError> {
         None => {}
     }
     options = match &start.resume {
-        Some(Resume::Latest) => options.resume(wh_claude::Resume::Latest),
-        Some(Resume::Named(id)) => options.resume(wh_claude::Resume::Session(id.clone())),
+        Some(ResumeSelector::Latest) => options.resume(wh_claude::Resume::Latest),
+        Some(ResumeSelector::Named(id)) => options.resume(wh_claude::Resume::Session(id.clone())),
         None => options,
     };
     if let Some(skips) = launch.arguments.iter().find(|argument| !start.may_skip_permissions && skips(argument)) {
@@ -96,15 +96,19 @@ fn skips(argument: &OsStr) -> bool {
     argument.contains("dangerously") || MODES.iter().any(|(id, _, skips)| *skips && argument.ends_with(id))
 }
 
-fn skipping(mode: &str) -> StartError {
-    StartError::SkipsPermissions { agent: TITLE.to_owned(), mode: mode.to_owned(), hint: ALLOW_SKIPPING.to_owned() }
+fn skipping(mode: &str) -> AgentStartError {
+    AgentStartError::SkipsPermissions {
+        agent: TITLE.to_owned(),
+        mode: mode.to_owned(),
+        hint: ALLOW_SKIPPING.to_owned(),
+    }
 }
 
 /// Parses a mode name. Fails if the mode is unknown or if it skips permissions and `may_skip` is false.
-fn mode_of(name: &str, may_skip: bool) -> Result<PermissionMode, StartError> {
+fn mode_of(name: &str, may_skip: bool) -> Result<PermissionMode, AgentStartError> {
     let Some((_, _, skips)) = MODES.iter().find(|(id, ..)| *id == name) else {
         let known: Vec<&str> = MODES.iter().map(|(id, ..)| *id).collect();
-        return Err(StartError::Unknown {
+        return Err(AgentStartError::Unknown {
             agent: TITLE.to_owned(),
             what: "mode",
             given: name.to_owned(),

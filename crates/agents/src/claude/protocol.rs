@@ -7,31 +7,33 @@ mod setup;
 use serde_json::Value;
 use wh_claude::{ClaudeFrame, Connection, Options, StreamJson, protocol};
 use wh_core::space::TurnId;
-use wh_core::space::harness::{Call, Capabilities, TurnOutcome, Usage};
+use wh_core::space::harness::{Call, ReportedCapabilities, TurnOutcome, Usage};
 use wh_core::space::item::ToolStatus;
 use wh_core::space::question::{Answer, Question};
-use wh_wire::claude::Refusal;
+use wh_wire::claude::ReplyError;
 
 use super::calls::Checkpoint;
 use super::items::ClaudeItems;
-use super::questions::ClaudeQuestions;
+use super::questions::PendingClaudeRequest;
 use super::{MODES, TITLE, mode_of, skips_permissions};
-use crate::driver::{AgentSetting, DriverState, DriverStep, DriverSteps, FrameOf, MessageOf, Protocol, RequestFailure};
-use crate::interface::{Start, StartError};
+use crate::driver::{
+    AgentSetting, DriverState, DriverStep, DriverSteps, Protocol, ProtocolFrame, ProtocolMessage, RequestFailure,
+};
+use crate::interface::{AgentStartError, StartOptions};
 use crate::program::Program;
 
 /// State of Claude Code's protocol in one harness.
 pub(super) struct ClaudeProtocol {
     options: Options,
     pub(super) program: Program,
-    pub(super) start: Start,
+    pub(super) start: StartOptions,
     /// Link to the process, for requests outside of the conversation.
     connection: Option<Connection>,
     /// Id that Claude Code assigned to the conversation; known from the first turn on.
     session: Option<String>,
     /// True after the history of the resumed conversation was reported.
     history_reported: bool,
-    pub(super) capabilities: Capabilities,
+    pub(super) capabilities: ReportedCapabilities,
     pub(super) version: Option<String>,
     pub(super) checkpoints: Vec<Checkpoint>,
     items: ClaudeItems,
@@ -45,7 +47,7 @@ pub(super) struct ClaudeProtocol {
     current: Option<String>,
     /// Name of the slash command if the current prompt is a slash command.
     slash_command: Option<String>,
-    /// Id of the call that completes when Claude Code starts to run its slash command.
+    /// Id of the call whose slash command was sent. The call completes when Claude Code starts to run the command.
     pending_command_call: Option<u64>,
     /// Call id and slash command that wait until Claude Code reports that it is idle. Claude Code may report this later
     /// than the result of a turn.
@@ -56,7 +58,7 @@ pub(super) struct ClaudeProtocol {
 }
 
 impl ClaudeProtocol {
-    pub fn new(options: Options, program: Program, start: Start) -> Self {
+    pub fn new(options: Options, program: Program, start: StartOptions) -> Self {
         Self {
             options,
             program,
@@ -64,7 +66,7 @@ impl ClaudeProtocol {
             connection: None,
             session: None,
             history_reported: false,
-            capabilities: Capabilities::default(),
+            capabilities: ReportedCapabilities::default(),
             version: None,
             checkpoints: Vec::new(),
             items: ClaudeItems::default(),
@@ -84,8 +86,8 @@ impl ClaudeProtocol {
         self.connection.clone()
     }
 
-    /// Runs a slash command of Claude Code for the call with this id. If Claude Code is not idle yet, the command
-    /// waits.
+    /// Runs a slash command of Claude Code for the call with this id. The call fails during a turn, or if another
+    /// command waits. If the turn has ended but Claude Code is not idle yet, the command waits.
     pub(super) fn run_slash_command(
         &mut self,
         id: u64,
@@ -121,8 +123,8 @@ impl ClaudeProtocol {
         }
     }
 
-    /// Handles the report that Claude Code is idle: ends work that Claude Code began on its own, and allows the next
-    /// prompt.
+    /// Handles the report that Claude Code is idle: ends work that Claude Code began on its own, runs a slash command
+    /// that waits, and allows the next prompt.
     fn on_idle(&mut self, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
         // The turn of a prompt ends with its result, which may arrive later.
         if now.turn.is_none() && now.working {
@@ -175,8 +177,8 @@ impl ClaudeProtocol {
 
 impl Protocol for ClaudeProtocol {
     type Codec = StreamJson;
-    type ErrorReply = Refusal;
-    type PendingQuestion = ClaudeQuestions;
+    type ErrorReply = ReplyError;
+    type PendingQuestion = PendingClaudeRequest;
     type Tag = ();
 
     fn title(&self) -> &str {
@@ -187,11 +189,11 @@ impl Protocol for ClaudeProtocol {
         true
     }
 
-    fn capabilities(&self) -> Capabilities {
+    fn capabilities(&self) -> ReportedCapabilities {
         self.capabilities.clone()
     }
 
-    fn failure_text(&self, failure: &RequestFailure<Refusal>) -> String {
+    fn failure_text(&self, failure: &RequestFailure<ReplyError>) -> String {
         failure.describe(|refusal| match refusal.code.as_deref() {
             Some("unsupported_request") => {
                 format!("this version of {TITLE} does not support the request: {}", refusal.message)
@@ -204,11 +206,11 @@ impl Protocol for ClaudeProtocol {
         self.start.redact_ids(text, self.session.as_deref())
     }
 
-    fn on_message(&mut self, message: MessageOf<Self>, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
+    fn on_message(&mut self, message: ProtocolMessage<Self>, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
         self.event(message, now, steps);
     }
 
-    fn prompt(&mut self, _turn: &TurnId, text: &str, _steps: &mut DriverSteps<Self>) -> FrameOf<Self> {
+    fn prompt(&mut self, _turn: &TurnId, text: &str, _steps: &mut DriverSteps<Self>) -> ProtocolFrame<Self> {
         let checkpoint = Checkpoint::new(text);
         let uuid = checkpoint.uuid.clone();
         let content = protocol::UserContent::Text(text.to_owned());
@@ -220,7 +222,7 @@ impl Protocol for ClaudeProtocol {
         input.into()
     }
 
-    fn interrupt(&mut self, _turn: Option<&TurnId>) -> Option<FrameOf<Self>> {
+    fn interrupt(&mut self, _turn: Option<&TurnId>) -> Option<ProtocolFrame<Self>> {
         // `cancel_queued` also cancels a prompt that Claude Code has read but not started.
         Some(ClaudeFrame::Request(protocol::ClientRequest::Interrupt { cancel_queued: Some(true) }))
     }
@@ -242,16 +244,16 @@ impl Protocol for ClaudeProtocol {
         }
     }
 
-    fn objection(&self, ask: &ClaudeQuestions, _part: usize, answer: &Answer) -> Option<String> {
+    fn objection(&self, ask: &PendingClaudeRequest, _part: usize, answer: &Answer) -> Option<String> {
         ask.objection(answer)
     }
 
     fn answer(
         &mut self,
-        ask: ClaudeQuestions,
+        ask: PendingClaudeRequest,
         answers: Vec<(Question, Answer)>,
         steps: &mut DriverSteps<Self>,
-    ) -> FrameOf<Self> {
+    ) -> ProtocolFrame<Self> {
         let reply = ask.answer(&answers);
         let denied = matches!(&reply, protocol::Answer::Permission(protocol::PermissionResult::Deny { .. }));
         if let Some(call) = ask.tool_use_id() {
@@ -264,11 +266,11 @@ impl Protocol for ClaudeProtocol {
         ClaudeFrame::answer(&ask.ask.request_id, reply)
     }
 
-    fn check_mode(&self, mode: &str) -> Result<(), StartError> {
+    fn check_mode(&self, mode: &str) -> Result<(), AgentStartError> {
         mode_of(mode, self.start.may_skip_permissions).map(drop)
     }
 
-    fn setting_request(&mut self, setting: &AgentSetting) -> Option<FrameOf<Self>> {
+    fn setting_request(&mut self, setting: &AgentSetting) -> Option<ProtocolFrame<Self>> {
         Some(ClaudeFrame::Request(match setting {
             AgentSetting::Model(model) => {
                 protocol::ClientRequest::SetModel { model: (model != "default").then(|| model.clone()) }
@@ -280,7 +282,7 @@ impl Protocol for ClaudeProtocol {
     fn on_setting_reply(
         &mut self,
         setting: &AgentSetting,
-        outcome: Result<Value, RequestFailure<Refusal>>,
+        outcome: Result<Value, RequestFailure<ReplyError>>,
     ) -> Result<(), String> {
         outcome.map_err(|failure| self.failure_text(&failure))?;
         match setting {

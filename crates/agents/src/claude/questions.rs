@@ -1,10 +1,10 @@
 //! Translates requests of Claude Code into questions, and answers into replies.
 
 use serde_json::{Map, Value, json};
-use wh_core::space::question::{Answer, Choice, OptionMeaning, Question, QuestionDetail, QuestionKind};
+use wh_core::space::question::{Answer, OptionMeaning, Question, QuestionDetail, QuestionKind, QuestionOption};
 use wh_wire::claude::{
-    self as wire, Ask, AskKind, CanUseTool, Elicitation, ElicitationAction, ElicitationResult, PermissionBehavior,
-    PermissionDestination, PermissionMode, PermissionResult, PermissionUpdate,
+    self as wire, CanUseTool, Elicitation, ElicitationAction, ElicitationResult, IncomingRequest, IncomingRequestKind,
+    PermissionBehavior, PermissionDestination, PermissionMode, PermissionResult, PermissionUpdate,
 };
 
 use super::tools;
@@ -23,21 +23,21 @@ const DENY_AND_STOP: &str = "deny-and-stop";
 /// Request of Claude Code that waits for an answer. A request may contain several questions, which are answered
 /// together.
 #[derive(Debug)]
-pub(super) struct ClaudeQuestions {
-    pub ask: Ask,
+pub(super) struct PendingClaudeRequest {
+    pub ask: IncomingRequest,
     pub questions: Vec<Question>,
 }
 
-impl ClaudeQuestions {
+impl PendingClaudeRequest {
     /// Builds the questions of a request. Returns `None` if the request asks nothing that the user could answer.
-    pub fn new(ask: Ask) -> Option<Self> {
+    pub fn new(ask: IncomingRequest) -> Option<Self> {
         let questions = match &ask.kind {
-            AskKind::CanUseTool(tool) => match tool.tool_name.as_str() {
+            IncomingRequestKind::CanUseTool(tool) => match tool.tool_name.as_str() {
                 "AskUserQuestion" => choices(&tool.input),
                 "ExitPlanMode" => vec![plan(tool)],
                 _ => vec![permission(tool)],
             },
-            AskKind::Elicitation(wanted) => vec![elicitation(wanted)],
+            IncomingRequestKind::Elicitation(wanted) => vec![elicitation(wanted)],
             _ => Vec::new(),
         };
         (!questions.is_empty()).then_some(Self { ask, questions })
@@ -46,11 +46,11 @@ impl ClaudeQuestions {
     /// Builds the reply from the answers, one per question.
     pub fn answer(&self, answers: &[(Question, Answer)]) -> wire::Answer {
         match (&self.ask.kind, answers.first()) {
-            (AskKind::CanUseTool(tool), _) if tool.tool_name == "AskUserQuestion" => {
+            (IncomingRequestKind::CanUseTool(tool), _) if tool.tool_name == "AskUserQuestion" => {
                 choices_reply(tool, answers).into()
             }
-            (AskKind::CanUseTool(tool), Some((_, answer))) => permission_reply(tool, answer).into(),
-            (AskKind::Elicitation(wanted), Some((question, answer))) => {
+            (IncomingRequestKind::CanUseTool(tool), Some((_, answer))) => permission_reply(tool, answer).into(),
+            (IncomingRequestKind::Elicitation(wanted), Some((question, answer))) => {
                 elicitation_reply(wanted, question, answer).into()
             }
             // Requests of other kinds have no questions, so nobody answers them.
@@ -61,7 +61,7 @@ impl ClaudeQuestions {
     /// Returns the reason if the answer cannot be sent, otherwise `None`. A form with several fields requires a JSON
     /// object.
     pub fn objection(&self, answer: &Answer) -> Option<String> {
-        let AskKind::Elicitation(wanted) = &self.ask.kind else { return None };
+        let IncomingRequestKind::Elicitation(wanted) = &self.ask.kind else { return None };
         let schema = wanted.requested_schema.as_ref()?;
         let words = answer.text.as_deref().filter(|_| answer.option.is_none() && single(schema).is_none())?;
         let error = serde_json::from_str::<Map<String, Value>>(words).err()?;
@@ -71,14 +71,14 @@ impl ClaudeQuestions {
     /// Returns the id of the tool call that the question refers to.
     pub fn tool_use_id(&self) -> Option<&str> {
         match &self.ask.kind {
-            AskKind::CanUseTool(tool) => tool.tool_use_id.as_deref(),
+            IncomingRequestKind::CanUseTool(tool) => tool.tool_use_id.as_deref(),
             _ => None,
         }
     }
 }
 
-fn choice(id: impl Into<String>, label: impl Into<String>, meaning: OptionMeaning) -> Choice {
-    Choice { id: id.into(), label: label.into(), meaning }
+fn choice(id: impl Into<String>, label: impl Into<String>, meaning: OptionMeaning) -> QuestionOption {
+    QuestionOption { id: id.into(), label: label.into(), meaning }
 }
 
 fn permission(ask: &CanUseTool) -> Question {

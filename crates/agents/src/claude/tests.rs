@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::time::timeout;
 use wh_core::space::TurnId;
-use wh_core::space::harness::{Call, Capabilities, Order, Report, TurnOutcome};
+use wh_core::space::harness::{Call, Order, Report, ReportedCapabilities, TurnOutcome};
 use wh_core::space::question::Answer;
 
 use super::*;
 use crate::interface::Agent;
 use crate::program_agent::ProgramAgent;
-use crate::table::Protocol;
+use crate::table::ProtocolKind;
 
 /// Start of each script. `next` reads a line and stores its id, `reply` answers it, `hello` completes the handshake.
 /// The file `started` has one line of arguments per start, `heard` the lines that were read.
@@ -40,14 +40,14 @@ impl Run {
         Self::with(script, |_| {}).await
     }
 
-    async fn with(script: &str, change: impl FnOnce(&mut Start)) -> Self {
+    async fn with(script: &str, change: impl FnOnce(&mut StartOptions)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("claude");
         std::fs::write(&program, format!("{PRELUDE}{script}")).unwrap();
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let mut start = Start::new(folder.path());
+        let mut start = StartOptions::new(folder.path());
         change(&mut start);
-        let mut claude = AgentEntry::of(Protocol::Claude).unwrap();
+        let mut claude = AgentEntry::of(ProtocolKind::Claude).unwrap();
         claude.program.commands = vec![program.to_str().unwrap().to_owned()];
         let harness = ProgramAgent::new(claude, None).start(start).await.unwrap();
         Self { harness, folder }
@@ -75,7 +75,7 @@ impl Run {
         }
     }
 
-    async fn ready(&mut self) -> Capabilities {
+    async fn ready(&mut self) -> ReportedCapabilities {
         match self.until(|report| matches!(report, Report::Ready(_))).await.pop() {
             Some(Report::Ready(can)) => can,
             other => panic!("{other:?}"),
@@ -125,9 +125,9 @@ fn is_notice(report: &Report, words: &str) -> bool {
 
 #[test]
 fn its_options_name_the_session() {
-    let mut launch = Launch::new("sh");
+    let mut launch = LaunchSpec::new("sh");
     launch.session = Some("s1".to_owned());
-    let options = format!("{:?}", conversation(&launch, &Start::new("/")).unwrap());
+    let options = format!("{:?}", conversation(&launch, &StartOptions::new("/")).unwrap());
     assert!(options.contains("owner_session: Some(\"s1\")"), "{options}");
 }
 

@@ -67,7 +67,8 @@ fn text(block: &ContentBlock) -> Option<String> {
     }
 }
 
-/// Builds a diff of the complete file from the structured result of an edit.
+/// Builds a diff from the structured result of an edit: of the complete file if the result contains the original text,
+/// otherwise only of the replaced text.
 fn changed_file(result: &Value) -> Option<ToolResultPart> {
     let path = result["filePath"].as_str()?.to_owned();
     let original = result["originalFile"].as_str();

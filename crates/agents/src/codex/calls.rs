@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use wh_core::space::harness::Call;
-use wh_wire::codex::{self as wire, McpServer};
+use wh_wire::codex::{self as wire, CodexMcpServer};
 
 use super::protocol::{CodexOperation, CodexProtocol, CodexRequestTag, canonical_path, is_unknown};
 use super::{LOG_IN, TITLE, manage};
@@ -91,7 +91,7 @@ impl CodexProtocol {
         async move {
             let Some(link) = link else { return Err(format!("{TITLE} is not running")) };
             match rpc::request(&link, "mcpServerStatus/list", params).await {
-                Ok(reply) => Ok(servers(&McpServer::list(&reply))),
+                Ok(reply) => Ok(servers(&CodexMcpServer::list(&reply))),
                 Err(error) if is_unknown(&error) => run(&launch, &["mcp", "list"])
                     .await
                     .and_then(|output| output.require_success("codex mcp list"))
@@ -109,11 +109,11 @@ impl CodexProtocol {
     }
 }
 
-fn servers(servers: &[McpServer]) -> Value {
+fn servers(servers: &[CodexMcpServer]) -> Value {
     if servers.is_empty() {
         return json!("No MCP servers.");
     }
-    let line = |server: &McpServer| {
+    let line = |server: &CodexMcpServer| {
         let status = server.status.as_deref().unwrap_or("unknown status");
         let error = server.error.as_ref().map(|error| format!(": {error}")).unwrap_or_default();
         format!("{}: {status}, {} tools{error}", server.name, server.tools)
@@ -132,7 +132,7 @@ mod tests {
             {"name": "desk", "runtimeStatus": "connected", "tools": {"a": {}, "b": {}}},
             {"name": "lamp", "runtimeStatus": null, "tools": {}, "toolsError": "no light"},
         ]});
-        let both = servers(&McpServer::list(&reply));
+        let both = servers(&CodexMcpServer::list(&reply));
         assert_eq!(both, json!("desk: connected, 2 tools\nlamp: unknown status, 0 tools: no light"));
     }
 }

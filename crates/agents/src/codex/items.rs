@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use wh_core::space::bounds;
 use wh_core::space::harness::Report;
-use wh_core::space::item::{Body, Level, ToolCall, ToolStatus};
-use wh_wire::codex::{Change, Item, ItemKind, ItemStatus, PlanStep};
+use wh_core::space::item::{ItemBody, NoticeLevel, ToolCall, ToolStatus};
+use wh_wire::codex::{CodexFileChange, PlanStep, ThreadItem, ThreadItemKind, ThreadItemStatus};
 
 use super::tools;
 
@@ -34,14 +34,14 @@ enum ItemContent {
     /// a thought was received, but no summary.
     Text { thought: bool, has_text: bool, only_full: bool },
     /// Tool call card with its file changes.
-    Card { card: ToolCall, changes: Vec<Change> },
+    Card { card: ToolCall, changes: Vec<CodexFileChange> },
 }
 
-fn words(thought: bool, text: String) -> Body {
+fn words(thought: bool, text: String) -> ItemBody {
     if thought {
-        Body::Thought { text, action: None, tokens: None }
+        ItemBody::Thought { text, action: None, tokens: None }
     } else {
-        Body::Text { text, attachments: Vec::new() }
+        ItemBody::Text { text, attachments: Vec::new() }
     }
 }
 
@@ -52,35 +52,35 @@ impl CodexItems {
     }
 
     /// Handles the start or completion of an item.
-    pub fn item(&mut self, turn: String, item: Item, done: bool) -> Vec<Report> {
+    pub fn item(&mut self, turn: String, item: ThreadItem, done: bool) -> Vec<Report> {
         let id = (turn, item.id);
         match item.kind {
-            ItemKind::Message { text } | ItemKind::Plan { text } | ItemKind::Review { text } => {
+            ThreadItemKind::Message { text } | ThreadItemKind::Plan { text } | ThreadItemKind::Review { text } => {
                 self.words(id, false, text, done)
             }
-            ItemKind::Reasoning { summary, content } => {
+            ThreadItemKind::Reasoning { summary, content } => {
                 let parts = if summary.is_empty() { content } else { summary };
                 self.words(id, true, parts.join("\n\n"), done)
             }
-            ItemKind::Command(command) => {
+            ThreadItemKind::Command(command) => {
                 let mut reports = self.card(id, tools::command(&command, done), Vec::new(), done);
                 let omitted = command.output.as_deref().filter(|_| done).and_then(tools::omitted);
                 reports.extend(omitted.map(|bytes| {
                     let text = format!("Codex omitted {bytes} bytes of a command's output; they cannot be shown");
-                    Report::Notice(Level::Warning, text)
+                    Report::Notice(NoticeLevel::Warning, text)
                 }));
                 reports
             }
-            ItemKind::FileChange { changes, status } => {
+            ThreadItemKind::FileChange { changes, status } => {
                 let card = tools::changes(&changes, status, done);
                 self.card(id, card, changes, done)
             }
-            ItemKind::Tool(call) => self.card(id, tools::call(&call, done), Vec::new(), done),
-            ItemKind::Compaction if done => {
-                vec![Report::Notice(Level::Info, "the conversation was compacted".to_owned())]
+            ThreadItemKind::Tool(call) => self.card(id, tools::call(&call, done), Vec::new(), done),
+            ThreadItemKind::Compaction if done => {
+                vec![Report::Notice(NoticeLevel::Info, "the conversation was compacted".to_owned())]
             }
-            ItemKind::User | ItemKind::Compaction => Vec::new(),
-            ItemKind::Unknown(raw) => {
+            ThreadItemKind::User | ThreadItemKind::Compaction => Vec::new(),
+            ThreadItemKind::Unknown(raw) => {
                 tracing::debug!(kind = ?raw["type"], "an unknown item");
                 Vec::new()
             }
@@ -117,7 +117,7 @@ impl CodexItems {
         }
     }
 
-    fn card(&mut self, id: (String, String), card: ToolCall, changes: Vec<Change>, done: bool) -> Vec<Report> {
+    fn card(&mut self, id: (String, String), card: ToolCall, changes: Vec<CodexFileChange>, done: bool) -> Vec<Report> {
         let key = match self.open.remove(&id) {
             Some(entry) => entry.key,
             None => self.key(),
@@ -128,7 +128,7 @@ impl CodexItems {
             bounds::shorten(&mut stored.output);
             self.track_item(id, OpenItem { key: key.clone(), what: ItemContent::Card { card: stored, changes } });
         }
-        vec![Report::Item { key, body: Body::Tool(card), done }]
+        vec![Report::Item { key, body: ItemBody::Tool(card), done }]
     }
 
     /// Returns true if an item is in progress.
@@ -175,12 +175,12 @@ impl CodexItems {
     }
 
     /// Replaces the file changes of an item in progress.
-    pub fn patch(&mut self, turn: String, item: String, changed: Vec<Change>) -> Vec<Report> {
+    pub fn patch(&mut self, turn: String, item: String, changed: Vec<CodexFileChange>) -> Vec<Report> {
         let Some(entry) = self.open.get_mut(&(turn, item)) else { return Vec::new() };
         let ItemContent::Card { card, changes } = &mut entry.what else { return Vec::new() };
-        *card = ToolCall { status: card.status, ..tools::changes(&changed, ItemStatus::InProgress, false) };
+        *card = ToolCall { status: card.status, ..tools::changes(&changed, ThreadItemStatus::InProgress, false) };
         *changes = changed;
-        vec![Report::Item { key: entry.key.clone(), body: Body::Tool(card.clone()), done: false }]
+        vec![Report::Item { key: entry.key.clone(), body: ItemBody::Tool(card.clone()), done: false }]
     }
 
     /// Updates the plan of the turn.
@@ -191,7 +191,7 @@ impl CodexItems {
         };
         let card = tools::plan(explanation, steps);
         self.plan = Some((key.clone(), card.clone()));
-        vec![Report::Item { key, body: Body::Tool(card), done: false }]
+        vec![Report::Item { key, body: ItemBody::Tool(card), done: false }]
     }
 
     /// Updates the status of a tool call after a permission request or decision.
@@ -199,11 +199,11 @@ impl CodexItems {
         let (_, entry) = self.open.iter_mut().find(|((_, id), _)| id == item)?;
         let ItemContent::Card { card, .. } = &mut entry.what else { return None };
         card.status = status;
-        Some(Report::Item { key: entry.key.clone(), body: Body::Tool(card.clone()), done: false })
+        Some(Report::Item { key: entry.key.clone(), body: ItemBody::Tool(card.clone()), done: false })
     }
 
     /// Returns the file changes of an item.
-    pub fn changes(&self, item: &str) -> &[Change] {
+    pub fn changes(&self, item: &str) -> &[CodexFileChange] {
         let entry = self.open.iter().find(|((_, id), _)| id == item);
         match entry.map(|(_, entry)| &entry.what) {
             Some(ItemContent::Card { changes, .. }) => changes,
@@ -211,11 +211,12 @@ impl CodexItems {
         }
     }
 
-    /// Ends the turn: cancels tool calls in progress, and retracts thoughts without text. Other texts stay as they are.
+    /// Ends the turn: cancels tool calls in progress, completes the plan, and retracts thoughts without text. Other
+    /// texts stay as they are.
     pub fn end(&mut self) -> Vec<Report> {
         let open = self.open.drain().filter_map(|(_, entry)| match entry.what {
             ItemContent::Card { card, .. } => {
-                let body = Body::Tool(ToolCall { status: ToolStatus::Cancelled, ..card });
+                let body = ItemBody::Tool(ToolCall { status: ToolStatus::Cancelled, ..card });
                 Some(Report::Item { key: entry.key, body, done: true })
             }
             ItemContent::Text { thought: true, has_text: false, only_full: false } => {
@@ -224,7 +225,7 @@ impl CodexItems {
             ItemContent::Text { .. } => None,
         });
         let plan = self.plan.take().map(|(key, card)| {
-            let body = Body::Tool(ToolCall { status: ToolStatus::Completed, ..card });
+            let body = ItemBody::Tool(ToolCall { status: ToolStatus::Completed, ..card });
             Report::Item { key, body, done: true }
         });
         open.chain(plan).collect()
@@ -235,13 +236,13 @@ impl CodexItems {
 mod tests {
     use super::*;
 
-    fn message(id: &str, text: &str) -> Item {
-        Item { id: id.to_owned(), kind: ItemKind::Message { text: text.to_owned() } }
+    fn message(id: &str, text: &str) -> ThreadItem {
+        ThreadItem { id: id.to_owned(), kind: ThreadItemKind::Message { text: text.to_owned() } }
     }
 
-    fn thought(id: &str, summary: &[&str]) -> Item {
+    fn thought(id: &str, summary: &[&str]) -> ThreadItem {
         let summary = summary.iter().map(|part| (*part).to_owned()).collect();
-        Item { id: id.to_owned(), kind: ItemKind::Reasoning { summary, content: Vec::new() } }
+        ThreadItem { id: id.to_owned(), kind: ThreadItemKind::Reasoning { summary, content: Vec::new() } }
     }
 
     fn turn() -> String {
@@ -255,7 +256,7 @@ mod tests {
         let grew = items.grow(turn(), "m1".to_owned(), "Hello".to_owned());
         assert_eq!(grew, [Report::Grew { key: "i1".to_owned(), text: "Hello".to_owned(), tokens: None }]);
         let done = items.item(turn(), message("m1", "Hello world"), true);
-        let body = |text: &str| Body::Text { text: text.to_owned(), attachments: Vec::new() };
+        let body = |text: &str| ItemBody::Text { text: text.to_owned(), attachments: Vec::new() };
         assert_eq!(done, [Report::Item { key: "i1".to_owned(), body: body("Hello world"), done: true }]);
         assert_eq!(items.grow(turn(), "m1".to_owned(), "late".to_owned()), []);
         let again = items.item(turn(), message("m1", "more"), true);
@@ -274,17 +275,19 @@ mod tests {
         items.item(turn(), thought("r", &[]), false);
         items.think(turn(), "r".to_owned(), Some("at length".to_owned()), true);
         let short = items.think(turn(), "r".to_owned(), Some("in short".to_owned()), false);
-        assert!(matches!(&short[..], [Report::Item { body: Body::Thought { text, .. }, .. }] if text == "in short"));
+        assert!(
+            matches!(&short[..], [Report::Item { body: ItemBody::Thought { text, .. }, .. }] if text == "in short")
+        );
     }
 
     #[test]
     fn what_is_under_way_when_the_turn_ends_is_cancelled() {
         let mut items = CodexItems::default();
         let command = wh_wire::codex::CommandExecution { command: "sleep 9".to_owned(), ..Default::default() };
-        items.item(turn(), Item { id: "c".to_owned(), kind: ItemKind::Command(command) }, false);
+        items.item(turn(), ThreadItem { id: "c".to_owned(), kind: ThreadItemKind::Command(command) }, false);
         assert!(items.set_call_status("c", ToolStatus::Pending).is_some());
         let ended = items.end();
-        assert!(matches!(&ended[..], [Report::Item { body: Body::Tool(call), done: true, .. }]
+        assert!(matches!(&ended[..], [Report::Item { body: ItemBody::Tool(call), done: true, .. }]
             if call.status == ToolStatus::Cancelled));
         assert_eq!(items.end(), []);
     }
@@ -309,32 +312,34 @@ mod tests {
     fn changes_that_change_are_shown_anew_and_what_nobody_knows_is_passed_over() {
         use wh_wire::codex::ChangeKind;
 
-        let change = |diff: &str| Change { path: "a".to_owned(), kind: ChangeKind::Add, diff: diff.to_owned() };
+        let change =
+            |diff: &str| CodexFileChange { path: "a".to_owned(), kind: ChangeKind::Add, diff: diff.to_owned() };
         let mut items = CodexItems::default();
-        let kind = ItemKind::FileChange { changes: vec![change("x")], status: ItemStatus::InProgress };
-        items.item(turn(), Item { id: "f".to_owned(), kind }, false);
+        let kind = ThreadItemKind::FileChange { changes: vec![change("x")], status: ThreadItemStatus::InProgress };
+        items.item(turn(), ThreadItem { id: "f".to_owned(), kind }, false);
         assert_eq!(items.changes("f").len(), 1);
         assert_eq!(items.changes("other"), []);
         let anew = items.patch(turn(), "f".to_owned(), vec![change("x"), change("y")]);
-        assert!(
-            matches!(&anew[..], [Report::Item { body: Body::Tool(card), done: false, .. }] if card.output.len() == 2)
-        );
+        assert!(matches!(
+            &anew[..],
+            [Report::Item { body: ItemBody::Tool(card), done: false, .. }] if card.output.len() == 2
+        ));
         assert_eq!(items.patch(turn(), "other".to_owned(), Vec::new()), []);
         assert_eq!(items.think(turn(), "f".to_owned(), Some("x".to_owned()), false), [], "a change does not think");
         assert_eq!(items.set_call_status("other", ToolStatus::Pending), None);
-        let compacted = items.item(turn(), Item { id: "c".to_owned(), kind: ItemKind::Compaction }, true);
-        assert!(matches!(&compacted[..], [Report::Notice(Level::Info, _)]));
-        let unknown = ItemKind::Unknown(serde_json::json!({"type": "dreaming"}));
-        assert_eq!(items.item(turn(), Item { id: "u".to_owned(), kind: unknown }, true), []);
+        let compacted = items.item(turn(), ThreadItem { id: "c".to_owned(), kind: ThreadItemKind::Compaction }, true);
+        assert!(matches!(&compacted[..], [Report::Notice(NoticeLevel::Info, _)]));
+        let unknown = ThreadItemKind::Unknown(serde_json::json!({"type": "dreaming"}));
+        assert_eq!(items.item(turn(), ThreadItem { id: "u".to_owned(), kind: unknown }, true), []);
         let call = wh_wire::codex::CodexToolCall {
             item_type: "mcpToolCall".to_owned(),
             server: None,
             name: "t".to_owned(),
             input: serde_json::Value::Null,
-            status: ItemStatus::Completed,
+            status: ThreadItemStatus::Completed,
             output: None,
         };
-        let used = items.item(turn(), Item { id: "t".to_owned(), kind: ItemKind::Tool(call) }, true);
+        let used = items.item(turn(), ThreadItem { id: "t".to_owned(), kind: ThreadItemKind::Tool(call) }, true);
         assert!(matches!(&used[..], [Report::Item { done: true, .. }]));
     }
 
@@ -348,7 +353,9 @@ mod tests {
         assert_eq!(items.think(turn(), "r".to_owned(), None, false), grew("\n\n"));
         assert_eq!(items.think(turn(), "r".to_owned(), Some("in full".to_owned()), true), [], "in short is enough");
         let done = items.item(turn(), thought("r", &["one", "two"]), true);
-        assert!(matches!(&done[..], [Report::Item { body: Body::Thought { text, .. }, .. }] if text == "one\n\ntwo"));
+        assert!(
+            matches!(&done[..], [Report::Item { body: ItemBody::Thought { text, .. }, .. }] if text == "one\n\ntwo")
+        );
         assert_eq!(items.item(turn(), thought("s", &[]), true), [], "a thought of nothing");
         items.item(turn(), thought("t", &[]), false);
         assert_eq!(items.end(), [Report::Retracted("i3".to_owned())]);

@@ -5,21 +5,21 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 use wh_core::space::roster::{LoginMethod, ModelCard};
-use wh_pipe::Launch;
+use wh_pipe::LaunchSpec;
 use wh_wire::codex as wire;
 
 use crate::interface::{LoginState, ManageError, QueryContext, SavedConversation};
 use crate::manage::run::{self, run};
-use crate::manage::{LoginWay, codex};
+use crate::manage::{LoginAction, codex};
 use crate::rpc::{self, JsonRpc, RpcError, RpcFrame};
 use crate::table::management::AgentQuery;
 
 /// Maximum number of conversations to list.
 const MAX_LISTED_CONVERSATIONS: u64 = 100;
 
-/// Reads the login state. `codex login status` covers only OpenAI accounts. For other model providers, wh queries the
-/// app-server.
-pub(crate) async fn login(launch: &Launch, here: &QueryContext) -> LoginState {
+/// Reads the login state with `codex login status`, which covers only OpenAI accounts. If it reports no login, queries
+/// the app-server, which also covers other model providers.
+pub(crate) async fn login(launch: &LaunchSpec, here: &QueryContext) -> LoginState {
     let status = match run(launch, &["login", "status"]).await {
         Ok(output) => codex::status(&output.text()),
         Err(_) => LoginState::Unknown,
@@ -39,7 +39,7 @@ static APP_SERVER_LOCK: Mutex<()> = Mutex::const_new(());
 
 /// Sends requests to an app-server that is started only for these requests. Retries once if the app-server exits,
 /// because another program may have started an app-server at the same time.
-async fn ask_app_server(launch: &Launch, questions: Vec<(&'static str, Value)>) -> Result<Vec<Value>, ManageError> {
+async fn ask_app_server(launch: &LaunchSpec, questions: Vec<(&'static str, Value)>) -> Result<Vec<Value>, ManageError> {
     let _lock = APP_SERVER_LOCK.lock().await;
     let answers = match ask_app_server_once(launch, &questions).await {
         Err(RpcError::Gone(_)) => ask_app_server_once(launch, &questions).await,
@@ -51,7 +51,7 @@ async fn ask_app_server(launch: &Launch, questions: Vec<(&'static str, Value)>) 
     })
 }
 
-async fn ask_app_server_once(launch: &Launch, questions: &[(&'static str, Value)]) -> Result<Vec<Value>, RpcError> {
+async fn ask_app_server_once(launch: &LaunchSpec, questions: &[(&'static str, Value)]) -> Result<Vec<Value>, RpcError> {
     let mut launch = launch.clone();
     launch.arguments = vec!["app-server".into()];
     rpc::request_once(&launch, JsonRpc { names_version: false }, run::COMMAND_TIMEOUT, async |link| {
@@ -67,25 +67,26 @@ async fn ask_app_server_once(launch: &Launch, questions: &[(&'static str, Value)
     .await
 }
 
-/// Returns the login command, or instructions if the user has configured another model provider.
-pub(crate) async fn login_way(inquiry: AgentQuery<'_>) -> LoginWay {
+/// Returns the way to log in: the login command for OpenAI. For another model provider, returns instructions for
+/// setting its API key, or that no login is required.
+pub(crate) async fn login_way(inquiry: AgentQuery<'_>) -> LoginAction {
     let AgentQuery { entry, launch, .. } = inquiry;
     if let Ok([account, config]) =
         ask_app_server(launch, vec![("account/read", json!({})), ("config/read", json!({}))]).await.as_deref()
         && account["requiresOpenaiAuth"] == false
     {
         return match codex::variable(config) {
-            Some(variable) => LoginWay::ByHand {
+            Some(variable) => LoginAction::ByHand {
                 instructions: format!(
                     "{} uses a custom model provider: set {variable} before you start wh.",
                     entry.title
                 ),
                 method: LoginMethod::Variable,
             },
-            None => LoginWay::NotNeeded,
+            None => LoginAction::NotNeeded,
         };
     }
-    LoginWay::command(launch.clone(), &["login"], LoginMethod::Browser)
+    LoginAction::command(launch.clone(), &["login"], LoginMethod::Browser)
 }
 
 /// Returns the name of the environment variable that contains the API key of the configured provider. `None` if the

@@ -13,10 +13,10 @@ mod tools;
 
 use std::time::Duration;
 
-use wh_pipe::Launch;
+use wh_pipe::LaunchSpec;
 
 use crate::driver;
-use crate::interface::{Harness, Start, StartError};
+use crate::interface::{AgentStartError, Harness, StartOptions};
 use protocol::CodexProtocol;
 
 pub(crate) const TITLE: &str = "Codex";
@@ -28,7 +28,7 @@ pub(crate) const LOG_IN: &str = "run `codex login`, or `codex login --with-api-k
 const TURN_SILENCE_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Starts a harness that runs a Codex app-server for one conversation.
-pub(crate) fn start(mut launch: Launch, start: Start) -> Result<Harness, StartError> {
+pub(crate) fn start(mut launch: LaunchSpec, start: StartOptions) -> Result<Harness, AgentStartError> {
     launch.arguments.insert(0, "app-server".into());
     let mode = start.mode.as_deref().map(|mode| modes::find(mode, start.may_skip_permissions)).transpose()?;
     let may_skip = start.may_skip_permissions;

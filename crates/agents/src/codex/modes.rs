@@ -5,7 +5,7 @@ use wh_core::space::harness::AgentOption;
 use wh_wire::codex::{Sandbox, StartedThread};
 
 use super::TITLE;
-use crate::interface::{ALLOW_SKIPPING, StartError};
+use crate::interface::{ALLOW_SKIPPING, AgentStartError};
 
 /// Value of Codex's setting `approvals_reviewer`, the same in all modes: the user decides on approvals.
 pub(super) const USER_REVIEWER: &str = "user";
@@ -57,10 +57,10 @@ static FULL_ACCESS: CodexMode = CodexMode {
 static MODES: [&CodexMode; 4] = [&READ_ONLY, &UNTRUSTED, &AUTO, &FULL_ACCESS];
 
 /// Finds a mode by name. Fails if the mode is unknown or if it skips permissions and `may_skip` is false.
-pub(super) fn find(name: &str, may_skip: bool) -> Result<&'static CodexMode, StartError> {
+pub(super) fn find(name: &str, may_skip: bool) -> Result<&'static CodexMode, AgentStartError> {
     let Some(mode) = MODES.iter().copied().find(|mode| mode.id == name) else {
         let known: Vec<&str> = MODES.iter().map(|mode| mode.id).collect();
-        return Err(StartError::Unknown {
+        return Err(AgentStartError::Unknown {
             agent: TITLE.to_owned(),
             what: "mode",
             given: name.to_owned(),
@@ -68,7 +68,7 @@ pub(super) fn find(name: &str, may_skip: bool) -> Result<&'static CodexMode, Sta
         });
     };
     if mode.skips && !may_skip {
-        return Err(StartError::SkipsPermissions {
+        return Err(AgentStartError::SkipsPermissions {
             agent: TITLE.to_owned(),
             mode: name.to_owned(),
             hint: ALLOW_SKIPPING.to_owned(),
@@ -101,8 +101,8 @@ fn preset(settings: &StartedThread) -> Option<&'static CodexMode> {
     MODES.iter().copied().find(same)
 }
 
-/// Returns true if the settings allow actions without the user's approval. There are three cases: there is no sandbox,
-/// the reviewer is not the user, or Codex may write files without approval.
+/// Returns true if the settings skip permissions. There are three cases: there is no sandbox, the reviewer is not the
+/// user, or Codex may write files and never asks for approval.
 pub(super) fn skips(settings: &StartedThread) -> bool {
     let sandbox = settings.sandbox.as_deref();
     let sandboxed = matches!(sandbox, None | Some("readOnly" | "workspaceWrite"));
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn what_skips_permissions_is_only_for_who_may() {
-        assert!(matches!(find("full-access", false), Err(StartError::SkipsPermissions { .. })));
+        assert!(matches!(find("full-access", false), Err(AgentStartError::SkipsPermissions { .. })));
         assert_eq!(find("full-access", true).unwrap().approval_policy, "never");
         assert!(!offered(false).iter().any(|mode| mode.id == "full-access"));
         assert_eq!(offered(true).len(), 4);

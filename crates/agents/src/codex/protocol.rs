@@ -9,18 +9,20 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use wh_core::space::TurnId;
-use wh_core::space::harness::{Call, Capabilities, Report, TurnOutcome};
-use wh_core::space::item::{Level, ToolStatus};
+use wh_core::space::harness::{Call, Report, ReportedCapabilities, TurnOutcome};
+use wh_core::space::item::{NoticeLevel, ToolStatus};
 use wh_core::space::question::{Answer, Question};
-use wh_pipe::Launch;
-use wh_wire::codex::{self as wire, Settings, StartedThread, Thread, ThreadStatus};
+use wh_pipe::LaunchSpec;
+use wh_wire::codex::{self as wire, CodexThread, StartedThread, ThreadSettings, ThreadStatus};
 
 use super::items::CodexItems;
 use super::modes::{self, CodexMode};
-use super::questions::CodexQuestions;
+use super::questions::PendingCodexRequest;
 use super::{LOG_IN, TITLE};
-use crate::driver::{AgentSetting, DriverState, DriverStep, DriverSteps, FrameOf, MessageOf, Protocol, RequestFailure};
-use crate::interface::{Start, StartError};
+use crate::driver::{
+    AgentSetting, DriverState, DriverStep, DriverSteps, Protocol, ProtocolFrame, ProtocolMessage, RequestFailure,
+};
+use crate::interface::{AgentStartError, StartOptions};
 use crate::rpc::{JsonRpc, RpcError, RpcFrame, RpcLink};
 
 pub(super) use setup::canonical_path;
@@ -44,7 +46,7 @@ pub(super) enum CodexRequestTag {
 struct ActiveTurn {
     id: TurnId,
     /// Model and mode sent with the prompt of the turn.
-    sent: TurnChoices,
+    sent: TurnSettings,
     /// Id that Codex assigned to the turn. Known from the reply to the prompt or from the first message of the turn,
     /// whichever arrives first.
     native: Option<String>,
@@ -61,14 +63,14 @@ pub(super) enum CodexOperation {
 
 /// Model and mode for the following turns. Codex chooses a value for each field that is `None`.
 #[derive(Debug, Clone, Default)]
-pub(super) struct TurnChoices {
+pub(super) struct TurnSettings {
     pub model: Option<String>,
     pub mode: Option<&'static CodexMode>,
 }
 
-impl TurnChoices {
-    pub fn settings(&self) -> Settings<'_> {
-        Settings {
+impl TurnSettings {
+    pub fn settings(&self) -> ThreadSettings<'_> {
+        ThreadSettings {
             model: self.model.as_deref(),
             approval_policy: self.mode.map(|mode| mode.approval_policy),
             sandbox: self.mode.map(|mode| mode.sandbox),
@@ -78,9 +80,9 @@ impl TurnChoices {
 
     /// Returns the settings of a new conversation. Unless permissions may be skipped, the user is the reviewer of
     /// approvals, regardless of Codex's configuration.
-    pub fn beginning(&self, may_skip: bool) -> Settings<'_> {
+    pub fn beginning(&self, may_skip: bool) -> ThreadSettings<'_> {
         let settings = self.settings();
-        Settings {
+        ThreadSettings {
             approvals_reviewer: settings.approvals_reviewer.or((!may_skip).then_some(modes::USER_REVIEWER)),
             ..settings
         }
@@ -89,8 +91,8 @@ impl TurnChoices {
 
 /// State of the Codex protocol in one harness.
 pub(super) struct CodexProtocol {
-    pub(super) launch: Launch,
-    pub(super) start: Start,
+    pub(super) launch: LaunchSpec,
+    pub(super) start: StartOptions,
     /// Link to the process, for requests outside of the conversation.
     link: Option<RpcLink>,
     /// Time without messages during a turn after which wh checks the state of Codex. If Codex is idle then, the message
@@ -105,19 +107,19 @@ pub(super) struct CodexProtocol {
     status: ThreadStatus,
     /// Settings that Codex reports for the conversation.
     settings_in_effect: StartedThread,
-    pub(super) capabilities: Capabilities,
+    pub(super) capabilities: ReportedCapabilities,
     pub(super) version: Option<String>,
     /// Model and mode that the user has chosen. They also apply to new conversations.
-    pub(super) choice: TurnChoices,
+    pub(super) choice: TurnSettings,
     /// Model and mode that the user has chosen but that are not yet applied to the conversation.
-    pending: TurnChoices,
+    pending: TurnSettings,
     /// Model and mode before the latest change. They are restored if Codex rejects the change.
-    previous: TurnChoices,
+    previous: TurnSettings,
     turn: Option<ActiveTurn>,
     /// Abandoned turns with the ids that Codex assigned.
     abandoned: Vec<(TurnId, String)>,
     /// Turns that ended before the reply to the current prompt arrived.
-    early_ends: Vec<wire::Turn>,
+    early_ends: Vec<wire::CodexTurn>,
     pub(super) busy: Option<CodexOperation>,
     items: CodexItems,
     last_message_at: Instant,
@@ -137,9 +139,9 @@ pub(super) fn is_unknown(error: &RpcError) -> bool {
 }
 
 impl CodexProtocol {
-    pub fn new(launch: Launch, start: Start, mode: Option<&'static CodexMode>, silence: Duration) -> Self {
+    pub fn new(launch: LaunchSpec, start: StartOptions, mode: Option<&'static CodexMode>, silence: Duration) -> Self {
         Self {
-            choice: TurnChoices { model: start.model.clone(), mode },
+            choice: TurnSettings { model: start.model.clone(), mode },
             launch,
             start,
             link: None,
@@ -149,10 +151,10 @@ impl CodexProtocol {
             had_conversation: false,
             status: ThreadStatus::Unknown,
             settings_in_effect: StartedThread::default(),
-            capabilities: Capabilities::default(),
+            capabilities: ReportedCapabilities::default(),
             version: None,
-            pending: TurnChoices::default(),
-            previous: TurnChoices::default(),
+            pending: TurnSettings::default(),
+            previous: TurnSettings::default(),
             turn: None,
             abandoned: Vec::new(),
             early_ends: Vec::new(),
@@ -184,8 +186,8 @@ impl CodexProtocol {
         steps.push(DriverStep::Occupied(false));
     }
 
-    /// Handles a long silence. If Codex is no longer working on the turn, the message about its end was lost, and the
-    /// turn fails.
+    /// Handles a long silence, unless a question is open. If Codex has reported that it is working, requests the state
+    /// of the thread. Otherwise, the message about the end of the turn was lost: the turn or the compaction fails.
     fn on_silence(&mut self, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
         self.last_message_at = now.at;
         if now.asked {
@@ -206,7 +208,8 @@ impl CodexProtocol {
     }
 
     /// Handles the state of the thread, which was requested after a long silence. If the thread is not active, the
-    /// message about the end of the turn was lost, and the turn fails.
+    /// message about the end of the turn was lost, and the turn fails. If the thread is active but no item of the turn
+    /// is in progress, warns the user.
     fn on_thread_state(
         &mut self,
         since: Instant,
@@ -217,7 +220,7 @@ impl CodexProtocol {
         if self.last_message_at != since || self.status != ThreadStatus::Active {
             return;
         }
-        match reply.and_then(|reply| Thread::of(&reply)) {
+        match reply.and_then(|reply| CodexThread::of(&reply)) {
             Some(thread) if thread.status != ThreadStatus::Active => {
                 self.status = thread.status;
                 self.on_silence(now, steps);
@@ -229,13 +232,13 @@ impl CodexProtocol {
                     "{TITLE} has sent nothing for {long:?} but has not reported the end of the turn; \
                      press Esc to interrupt the turn"
                 );
-                steps.push(DriverStep::NoticeOnce(Level::Warning, text));
+                steps.push(DriverStep::NoticeOnce(NoticeLevel::Warning, text));
             }
         }
     }
 
     /// Restores the model and mode that were sent with a rejected prompt, unless the user has chosen others since then.
-    fn restore_choices(&mut self, sent: TurnChoices) {
+    fn restore_choices(&mut self, sent: TurnSettings) {
         self.pending.model = self.pending.model.take().or(sent.model);
         self.pending.mode = self.pending.mode.or(sent.mode);
     }
@@ -265,7 +268,7 @@ impl CodexProtocol {
 impl Protocol for CodexProtocol {
     type Codec = JsonRpc;
     type ErrorReply = RpcError;
-    type PendingQuestion = CodexQuestions;
+    type PendingQuestion = PendingCodexRequest;
     type Tag = CodexRequestTag;
 
     fn title(&self) -> &str {
@@ -276,7 +279,7 @@ impl Protocol for CodexProtocol {
         true
     }
 
-    fn capabilities(&self) -> Capabilities {
+    fn capabilities(&self) -> ReportedCapabilities {
         self.capabilities.clone()
     }
 
@@ -288,12 +291,12 @@ impl Protocol for CodexProtocol {
         self.start.redact_ids(text, Some(&self.thread))
     }
 
-    fn on_message(&mut self, message: MessageOf<Self>, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
+    fn on_message(&mut self, message: ProtocolMessage<Self>, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
         self.last_message_at = now.at;
         self.incoming(message, now, steps);
     }
 
-    fn prompt(&mut self, turn: &TurnId, text: &str, _steps: &mut DriverSteps<Self>) -> FrameOf<Self> {
+    fn prompt(&mut self, turn: &TurnId, text: &str, _steps: &mut DriverSteps<Self>) -> ProtocolFrame<Self> {
         let sent = std::mem::take(&mut self.pending);
         let params = wire::turn(&self.thread, text, &sent.settings());
         self.last_message_at = Instant::now();
@@ -315,7 +318,7 @@ impl Protocol for CodexProtocol {
         _now: DriverState<'_>,
         steps: &mut DriverSteps<Self>,
     ) {
-        let native = |reply: &Value| wire::Turn::read(&reply["turn"]).map(|turn| turn.id);
+        let native = |reply: &Value| wire::CodexTurn::read(&reply["turn"]).map(|turn| turn.id);
         let Some(turn) = self.turn.as_mut().filter(|turn| turn.id == *id) else {
             // The turn was abandoned before Codex accepted its prompt. The driver interrupts the turn.
             if let Some(native) = reply.ok().as_ref().and_then(native) {
@@ -345,7 +348,7 @@ impl Protocol for CodexProtocol {
         }
     }
 
-    fn interrupt(&mut self, turn: Option<&TurnId>) -> Option<FrameOf<Self>> {
+    fn interrupt(&mut self, turn: Option<&TurnId>) -> Option<ProtocolFrame<Self>> {
         let native = self.native_of(turn?)?;
         let frame = RpcFrame::request("turn/interrupt", wire::interrupt(&self.thread, native));
         self.abandoned.retain(|(id, _)| Some(id) != turn);
@@ -359,16 +362,16 @@ impl Protocol for CodexProtocol {
         steps.reports(self.items.end());
     }
 
-    fn objection(&self, ask: &CodexQuestions, part: usize, answer: &Answer) -> Option<String> {
+    fn objection(&self, ask: &PendingCodexRequest, part: usize, answer: &Answer) -> Option<String> {
         ask.objection(part, answer)
     }
 
     fn answer(
         &mut self,
-        ask: CodexQuestions,
+        ask: PendingCodexRequest,
         answers: Vec<(Question, Answer)>,
         steps: &mut DriverSteps<Self>,
-    ) -> FrameOf<Self> {
+    ) -> ProtocolFrame<Self> {
         let answers: Vec<Answer> = answers.into_iter().map(|(_, answer)| answer).collect();
         let reply = ask.answer(&answers);
         if reply.allows
@@ -385,13 +388,13 @@ impl Protocol for CodexProtocol {
         RpcFrame::Answer { id: ask.id, result: reply.result }
     }
 
-    fn check_mode(&self, mode: &str) -> Result<(), StartError> {
+    fn check_mode(&self, mode: &str) -> Result<(), AgentStartError> {
         modes::find(mode, self.start.may_skip_permissions).map(drop)
     }
 
     /// Requests a change of the thread's settings that takes effect at once. If Codex does not support this request,
     /// the change takes effect with the next turn.
-    fn setting_request(&mut self, setting: &AgentSetting) -> Option<FrameOf<Self>> {
+    fn setting_request(&mut self, setting: &AgentSetting) -> Option<ProtocolFrame<Self>> {
         match setting {
             AgentSetting::Model(model) => {
                 self.previous.model.clone_from(&self.choice.model);
@@ -447,7 +450,7 @@ impl Protocol for CodexProtocol {
         Some(modes::replacement(&self.settings_in_effect).id.to_owned())
     }
 
-    fn enter_careful_mode(&mut self, _mode: &str) -> Option<FrameOf<Self>> {
+    fn enter_careful_mode(&mut self, _mode: &str) -> Option<ProtocolFrame<Self>> {
         let mode = modes::replacement(&self.settings_in_effect);
         (self.pending.mode, self.choice.mode) = (Some(mode), Some(mode));
         self.capabilities.mode = Some(mode.id.to_owned());

@@ -1,9 +1,10 @@
 //! Translates requests of Codex into questions, and answers into replies.
 
 use serde_json::{Map, Value, json};
-use wh_core::space::question::{Answer, Choice, OptionMeaning, Question, QuestionDetail, QuestionKind};
+use wh_core::space::question::{Answer, OptionMeaning, Question, QuestionDetail, QuestionKind, QuestionOption};
 use wh_wire::codex::{
-    Ask, Change, CommandApproval, Decision, Elicitation, FileApproval, PermissionApproval, UserQuestion,
+    ApprovalDecision, CodexFileChange, CommandApproval, Elicitation, FileApproval, PermissionApproval, ServerRequest,
+    UserQuestion,
 };
 
 use super::tools;
@@ -11,12 +12,12 @@ use super::tools;
 /// Request of the app-server that waits for an answer. A request may contain several questions, which are answered
 /// together.
 #[derive(Debug)]
-pub(super) struct CodexQuestions {
+pub(super) struct PendingCodexRequest {
     /// Request id that the app-server assigned.
     pub id: Value,
-    ask: Ask,
+    ask: ServerRequest,
     /// Possible decisions of an approval, with their option ids.
-    decisions: Vec<(String, Decision)>,
+    decisions: Vec<(String, ApprovalDecision)>,
     pub questions: Vec<Question>,
 }
 
@@ -31,28 +32,28 @@ pub(super) struct CodexAnswer {
     pub reason: Option<String>,
 }
 
-fn choice(id: impl Into<String>, label: impl Into<String>, meaning: OptionMeaning) -> Choice {
-    Choice { id: id.into(), label: label.into(), meaning }
+fn choice(id: impl Into<String>, label: impl Into<String>, meaning: OptionMeaning) -> QuestionOption {
+    QuestionOption { id: id.into(), label: label.into(), meaning }
 }
 
-impl CodexQuestions {
+impl PendingCodexRequest {
     /// Builds the questions of a request. Returns `None` if the request asks nothing that the user could answer.
     /// `changes` contains the file changes of the item that the request refers to.
-    pub fn new(id: Value, ask: Ask, changes: &[Change]) -> Option<Self> {
+    pub fn new(id: Value, ask: ServerRequest, changes: &[CodexFileChange]) -> Option<Self> {
         let mut decisions = Vec::new();
         let questions = match &ask {
-            Ask::Command(command) => {
+            ServerRequest::Command(command) => {
                 decisions = offered(&command.decisions);
                 vec![permission("May Codex run this command?", about_command(command), &decisions)]
             }
-            Ask::FileChange(file) => {
+            ServerRequest::FileChange(file) => {
                 decisions = offered(&file.decisions());
                 vec![permission("May Codex change these files?", about_files(file, changes), &decisions)]
             }
-            Ask::Permissions(wanted) => vec![permissions(wanted)],
-            Ask::UserInput(input) => input.questions.iter().map(asked).collect(),
-            Ask::Elicitation(wanted) => vec![elicitation(wanted)],
-            Ask::Unknown { .. } => Vec::new(),
+            ServerRequest::Permissions(wanted) => vec![permissions(wanted)],
+            ServerRequest::UserInput(input) => input.questions.iter().map(asked).collect(),
+            ServerRequest::Elicitation(wanted) => vec![elicitation(wanted)],
+            ServerRequest::Unknown { .. } => Vec::new(),
         };
         (!questions.is_empty()).then_some(Self { id, ask, decisions, questions })
     }
@@ -65,16 +66,16 @@ impl CodexQuestions {
         let chosen = option.and_then(|id| question?.option(id));
         let allows = chosen.is_some_and(|option| option.meaning.allows());
         let result = match (&self.ask, question) {
-            (Ask::Permissions(wanted), _) if allows => wanted.grant(option == Some("session")),
-            (Ask::Permissions(wanted), _) => wanted.refuse(),
-            (Ask::UserInput(input), _) => input.answer(answers.iter().map(answer_text)),
-            (Ask::Elicitation(wanted), Some(question)) => elicitation_reply(wanted, question, answer),
+            (ServerRequest::Permissions(wanted), _) if allows => wanted.grant(option == Some("session")),
+            (ServerRequest::Permissions(wanted), _) => wanted.refuse(),
+            (ServerRequest::UserInput(input), _) => input.answer(answers.iter().map(answer_text)),
+            (ServerRequest::Elicitation(wanted), Some(question)) => elicitation_reply(wanted, question, answer),
             _ => {
                 let decision = self.decisions.iter().find(|(id, _)| option == Some(id));
-                decision.map_or(&Decision::Decline, |(_, decision)| decision).answer()
+                decision.map_or(&ApprovalDecision::Decline, |(_, decision)| decision).answer()
             }
         };
-        let approval = !matches!(self.ask, Ask::UserInput(_) | Ask::Elicitation(_));
+        let approval = !matches!(self.ask, ServerRequest::UserInput(_) | ServerRequest::Elicitation(_));
         let reason = answer.text.as_deref().map(str::trim).filter(|text| approval && !allows && !text.is_empty());
         CodexAnswer { result, allows, reason: reason.map(str::to_owned) }
     }
@@ -82,7 +83,7 @@ impl CodexQuestions {
     /// Returns the reason if the answer cannot be sent, otherwise `None`. A form with several fields requires a JSON
     /// object.
     pub fn objection(&self, part: usize, answer: &Answer) -> Option<String> {
-        let (Ask::Elicitation(Elicitation { schema: Some(schema), .. }), Some(question)) =
+        let (ServerRequest::Elicitation(Elicitation { schema: Some(schema), .. }), Some(question)) =
             (&self.ask, self.questions.get(part))
         else {
             return None;
@@ -98,19 +99,21 @@ impl CodexQuestions {
     /// Builds the reply that refuses the request.
     pub fn refusal(&self) -> Value {
         match &self.ask {
-            Ask::Permissions(wanted) => wanted.refuse(),
-            Ask::Elicitation(wanted) => wanted.decline(),
-            Ask::UserInput(input) => input.answer([]),
-            Ask::Command(_) | Ask::FileChange(_) | Ask::Unknown { .. } => Decision::Cancel.answer(),
+            ServerRequest::Permissions(wanted) => wanted.refuse(),
+            ServerRequest::Elicitation(wanted) => wanted.decline(),
+            ServerRequest::UserInput(input) => input.answer([]),
+            ServerRequest::Command(_) | ServerRequest::FileChange(_) | ServerRequest::Unknown { .. } => {
+                ApprovalDecision::Cancel.answer()
+            }
         }
     }
 
     /// Returns the id of the item that the question refers to.
     pub fn item(&self) -> Option<&str> {
         match &self.ask {
-            Ask::Command(CommandApproval { item, .. })
-            | Ask::FileChange(FileApproval { item, .. })
-            | Ask::Permissions(PermissionApproval { item, .. }) => Some(item),
+            ServerRequest::Command(CommandApproval { item, .. })
+            | ServerRequest::FileChange(FileApproval { item, .. })
+            | ServerRequest::Permissions(PermissionApproval { item, .. }) => Some(item),
             _ => None,
         }
     }
@@ -122,43 +125,46 @@ fn answer_text(answer: &Answer) -> &str {
 
 /// Assigns option ids to the decisions. If Codex does not offer a denial, adds one, because Codex always accepts a
 /// denial.
-fn offered(decisions: &[Decision]) -> Vec<(String, Decision)> {
+fn offered(decisions: &[ApprovalDecision]) -> Vec<(String, ApprovalDecision)> {
     let mut decisions = decisions.to_vec();
-    if !decisions.contains(&Decision::Decline) {
-        let last = decisions.iter().position(|decision| *decision == Decision::Cancel).unwrap_or(decisions.len());
-        decisions.insert(last, Decision::Decline);
+    if !decisions.contains(&ApprovalDecision::Decline) {
+        let last =
+            decisions.iter().position(|decision| *decision == ApprovalDecision::Cancel).unwrap_or(decisions.len());
+        decisions.insert(last, ApprovalDecision::Decline);
     }
-    let id = |(index, decision): (usize, &Decision)| match decision {
-        Decision::Accept => "accept".to_owned(),
-        Decision::AcceptForSession => "accept-for-session".to_owned(),
-        Decision::AcceptRule(_) => "accept-rule".to_owned(),
-        Decision::Decline => "decline".to_owned(),
-        Decision::Cancel => "cancel".to_owned(),
-        Decision::Host { allow: true, .. } => format!("allow-host-{index}"),
-        Decision::Host { .. } => format!("deny-host-{index}"),
-        Decision::Other(_) => format!("other-{index}"),
+    let id = |(index, decision): (usize, &ApprovalDecision)| match decision {
+        ApprovalDecision::Accept => "accept".to_owned(),
+        ApprovalDecision::AcceptForSession => "accept-for-session".to_owned(),
+        ApprovalDecision::AcceptRule(_) => "accept-rule".to_owned(),
+        ApprovalDecision::Decline => "decline".to_owned(),
+        ApprovalDecision::Cancel => "cancel".to_owned(),
+        ApprovalDecision::Host { allow: true, .. } => format!("allow-host-{index}"),
+        ApprovalDecision::Host { .. } => format!("deny-host-{index}"),
+        ApprovalDecision::Other(_) => format!("other-{index}"),
     };
     let ids: Vec<String> = decisions.iter().enumerate().map(id).collect();
     ids.into_iter().zip(decisions).collect()
 }
 
-fn permission(title: &str, details: Vec<QuestionDetail>, decisions: &[(String, Decision)]) -> Question {
-    let option = |(id, decision): &(String, Decision)| match decision {
-        Decision::Accept => choice(id, "Yes", OptionMeaning::AllowOnce),
-        Decision::AcceptForSession => {
+fn permission(title: &str, details: Vec<QuestionDetail>, decisions: &[(String, ApprovalDecision)]) -> Question {
+    let option = |(id, decision): &(String, ApprovalDecision)| match decision {
+        ApprovalDecision::Accept => choice(id, "Yes", OptionMeaning::AllowOnce),
+        ApprovalDecision::AcceptForSession => {
             choice(id, "Yes, and do not ask again in this session", OptionMeaning::AllowAlways)
         }
-        Decision::AcceptRule(words) => {
+        ApprovalDecision::AcceptRule(words) => {
             let label = format!("Yes, and do not ask again for {}", words.join(" "));
             choice(id, label, OptionMeaning::AllowAlways)
         }
-        Decision::Host { host, allow: true, .. } => {
+        ApprovalDecision::Host { host, allow: true, .. } => {
             choice(id, format!("Yes, and always allow {host}"), OptionMeaning::AllowAlways)
         }
-        Decision::Host { host, .. } => choice(id, format!("No, and never allow {host}"), OptionMeaning::RejectAlways),
-        Decision::Decline => choice(id, "No", OptionMeaning::RejectOnce),
-        Decision::Cancel => choice(id, "No, and stop", OptionMeaning::RejectOnce),
-        Decision::Other(raw) => {
+        ApprovalDecision::Host { host, .. } => {
+            choice(id, format!("No, and never allow {host}"), OptionMeaning::RejectAlways)
+        }
+        ApprovalDecision::Decline => choice(id, "No", OptionMeaning::RejectOnce),
+        ApprovalDecision::Cancel => choice(id, "No, and stop", OptionMeaning::RejectOnce),
+        ApprovalDecision::Other(raw) => {
             let object = raw.as_object().and_then(|raw| raw.keys().next().map(String::as_str));
             let label = raw.as_str().or(object).unwrap_or("another decision");
             choice(id, label, OptionMeaning::Other)
@@ -184,7 +190,7 @@ fn about_command(ask: &CommandApproval) -> Vec<QuestionDetail> {
     details
 }
 
-fn about_files(ask: &FileApproval, changes: &[Change]) -> Vec<QuestionDetail> {
+fn about_files(ask: &FileApproval, changes: &[CodexFileChange]) -> Vec<QuestionDetail> {
     let mut details = tools::details(changes);
     details.extend(ask.reason.clone().map(QuestionDetail::Text));
     if let Some(root) = &ask.root {
@@ -216,7 +222,7 @@ fn asked(ask: &UserQuestion) -> Question {
         let shown = text.as_ref().map_or_else(|| label.clone(), |text| format!("{label}: {text}"));
         choice(label, shown, OptionMeaning::Other)
     };
-    let options: Vec<Choice> = ask.options.iter().map(option).collect();
+    let options: Vec<QuestionOption> = ask.options.iter().map(option).collect();
     Question {
         kind: match options.is_empty() {
             _ if ask.secret => QuestionKind::Secret,

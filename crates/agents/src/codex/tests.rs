@@ -6,14 +6,14 @@ use serde_json::Value;
 use tokio::time::timeout;
 use wh_core::space::TurnId;
 use wh_core::space::harness::{AckedOrder, Call, Order, Report, TurnOutcome};
-use wh_core::space::item::{Body, ToolStatus};
+use wh_core::space::item::{ItemBody, ToolStatus};
 use wh_core::space::question::Answer;
-use wh_pipe::Launch;
+use wh_pipe::LaunchSpec;
 
 use super::protocol::CodexProtocol;
 use super::{TURN_SILENCE_TIMEOUT, modes};
 use crate::driver;
-use crate::interface::{Harness, Start};
+use crate::interface::{Harness, StartOptions};
 
 /// Start of each script. Reads line by line and stores method, id and text of the last request in variables; `hello`
 /// completes the handshake and starts a conversation.
@@ -50,11 +50,11 @@ impl Bench {
         Self::with(script, TURN_SILENCE_TIMEOUT, |_| {})
     }
 
-    fn with(script: &str, silence: Duration, change: impl FnOnce(&mut Start)) -> Self {
+    fn with(script: &str, silence: Duration, change: impl FnOnce(&mut StartOptions)) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let mut start = Start::new(directory.path());
+        let mut start = StartOptions::new(directory.path());
         change(&mut start);
-        let mut launch = Launch::new("bash");
+        let mut launch = LaunchSpec::new("bash");
         launch.arguments = vec!["-c".into(), format!("{PRELUDE}\n{script}").into()];
         launch.directory = Some(directory.path().to_owned());
         let mode = start.mode.as_deref().map(|mode| modes::find(mode, start.may_skip_permissions).unwrap());
@@ -117,7 +117,7 @@ fn texts(reports: &[Report]) -> Vec<&str> {
     reports
         .iter()
         .filter_map(|report| match report {
-            Report::Item { body: Body::Text { text, .. }, done: true, .. } => Some(text.as_str()),
+            Report::Item { body: ItemBody::Text { text, .. }, done: true, .. } => Some(text.as_str()),
             _ => None,
         })
         .collect()
@@ -206,7 +206,12 @@ async fn an_approval_is_answered_by_its_id_or_withdrawn() {
     let Some(Report::Asked { key, question }) = asked.last().cloned() else { panic!("a question") };
     let ids: Vec<&str> = question.options.iter().map(|option| option.id.as_str()).collect();
     assert_eq!(ids, ["accept", "decline", "cancel"]);
-    let waits = |report: &Report| matches!(report, Report::Item { body: Body::Tool(call), .. } if call.status == ToolStatus::Pending);
+    let waits = |report: &Report| {
+        matches!(
+            report,
+            Report::Item { body: ItemBody::Tool(call), .. } if call.status == ToolStatus::Pending
+        )
+    };
     assert!(asked.iter().any(waits), "its card waits: {asked:?}");
     bench
         .order(Order::Answer { question: key, answer: Answer { option: Some("accept".to_owned()), text: None } })
@@ -220,7 +225,7 @@ async fn an_approval_is_answered_by_its_id_or_withdrawn() {
         .order(Order::Answer { question: key, answer: Answer { option: Some("accept".to_owned()), text: None } })
         .await;
     assert_eq!(bench.ended().await.0, TurnOutcome::Completed);
-    let late = bench.until(|report| matches!(report, Report::Item { body: Body::Text { .. }, .. })).await;
+    let late = bench.until(|report| matches!(report, Report::Item { body: ItemBody::Text { .. }, .. })).await;
     assert_eq!(texts(&late), ["{id:0,result:{decision:cancel}}"], "who asks after the turn is told no");
 }
 

@@ -3,16 +3,18 @@
 use serde_json::{Value, json};
 use wh_core::space::item::{ToolCall, ToolKind, ToolResultPart, ToolStatus};
 use wh_core::space::question::QuestionDetail;
-use wh_wire::codex::{Change, ChangeKind, CodexToolCall, CommandExecution, ItemStatus, PlanStep, StepStatus};
+use wh_wire::codex::{
+    ChangeKind, CodexFileChange, CodexToolCall, CommandExecution, PlanStep, StepStatus, ThreadItemStatus,
+};
 
 /// Converts the status of an item. An item that is done but has no status counts as completed.
-fn status(status: ItemStatus, done: bool) -> ToolStatus {
+fn status(status: ThreadItemStatus, done: bool) -> ToolStatus {
     match status {
-        ItemStatus::InProgress if done => ToolStatus::Completed,
-        ItemStatus::InProgress => ToolStatus::Running,
-        ItemStatus::Completed => ToolStatus::Completed,
-        ItemStatus::Failed => ToolStatus::Failed,
-        ItemStatus::Declined => ToolStatus::Denied,
+        ThreadItemStatus::InProgress if done => ToolStatus::Completed,
+        ThreadItemStatus::InProgress => ToolStatus::Running,
+        ThreadItemStatus::Completed => ToolStatus::Completed,
+        ThreadItemStatus::Failed => ToolStatus::Failed,
+        ThreadItemStatus::Declined => ToolStatus::Denied,
     }
 }
 
@@ -75,7 +77,7 @@ pub(super) fn without_shell(command: &str) -> String {
 }
 
 /// Builds the card of a file change.
-pub(super) fn changes(changes: &[Change], of: ItemStatus, done: bool) -> ToolCall {
+pub(super) fn changes(changes: &[CodexFileChange], of: ThreadItemStatus, done: bool) -> ToolCall {
     let paths: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
     ToolCall {
         name: "edit".to_owned(),
@@ -92,7 +94,7 @@ pub(super) fn changes(changes: &[Change], of: ItemStatus, done: bool) -> ToolCal
 }
 
 /// Builds the diff of a file change: the complete text of an added or deleted file, otherwise only the changed hunks.
-fn diff(change: &Change) -> ToolResultPart {
+fn diff(change: &CodexFileChange) -> ToolResultPart {
     let (path, text) = (change.path.clone(), change.diff.clone());
     match &change.kind {
         ChangeKind::Add => ToolResultPart::Diff { path, old: None, new: text },
@@ -131,7 +133,7 @@ fn sides(diff: &str) -> (String, String) {
 }
 
 /// Returns the complete details of a permission question about file changes.
-pub(super) fn details(changes: &[Change]) -> Vec<QuestionDetail> {
+pub(super) fn details(changes: &[CodexFileChange]) -> Vec<QuestionDetail> {
     let detail = |change| match diff(change) {
         ToolResultPart::Diff { path, old, new } => QuestionDetail::Diff { path, old, new },
         ToolResultPart::Text(text) => QuestionDetail::Text(text),
@@ -206,7 +208,8 @@ mod tests {
 
     #[test]
     fn a_command_that_ends_badly_has_failed() {
-        let bad = CommandExecution { status: ItemStatus::Completed, exit_code: Some(2), ..CommandExecution::default() };
+        let bad =
+            CommandExecution { status: ThreadItemStatus::Completed, exit_code: Some(2), ..CommandExecution::default() };
         let card = command(&bad, true);
         assert_eq!(card.status, ToolStatus::Failed);
         assert_eq!(card.output, [ToolResultPart::Text("exit code 2".to_owned())]);
@@ -219,8 +222,8 @@ mod tests {
     fn a_change_shows_both_sides() {
         let diff_of = "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n\\ No newline at end of file\n";
         assert_eq!(sides(diff_of), ("one\ntwo\nthree\n".to_owned(), "one\n2\nthree\n".to_owned()));
-        let new = Change { path: "n".to_owned(), kind: ChangeKind::Add, diff: "all of it\n".to_owned() };
-        let card = changes(&[new.clone(), new], ItemStatus::Completed, true);
+        let new = CodexFileChange { path: "n".to_owned(), kind: ChangeKind::Add, diff: "all of it\n".to_owned() };
+        let card = changes(&[new.clone(), new], ThreadItemStatus::Completed, true);
         assert_eq!(card.title, "n and 1 more");
         assert_eq!(
             card.output[0],
@@ -230,11 +233,14 @@ mod tests {
 
     #[test]
     fn what_is_not_allowed_searched_or_deleted_is_shown_so() {
-        let declined =
-            CommandExecution { command: "ls".to_owned(), status: ItemStatus::Declined, ..CommandExecution::default() };
+        let declined = CommandExecution {
+            command: "ls".to_owned(),
+            status: ThreadItemStatus::Declined,
+            ..CommandExecution::default()
+        };
         assert_eq!(command(&declined, true).status, ToolStatus::Denied);
         let failed = CommandExecution {
-            status: ItemStatus::Failed,
+            status: ThreadItemStatus::Failed,
             output: Some("no".to_owned()),
             ..CommandExecution::default()
         };
@@ -250,10 +256,10 @@ mod tests {
             ..CommandExecution::default()
         };
         assert_eq!(command(&listed, false).kind, ToolKind::Search);
-        let gone = Change { path: "g".to_owned(), kind: ChangeKind::Delete, diff: "all\n".to_owned() };
+        let gone = CodexFileChange { path: "g".to_owned(), kind: ChangeKind::Delete, diff: "all\n".to_owned() };
         let moved = ChangeKind::Update { moved: Some("n".to_owned()) };
-        let moved = Change { path: "m".to_owned(), kind: moved, diff: "@@\nodd\n".to_owned() };
-        assert_eq!(changes(&[], ItemStatus::InProgress, false).title, "edit");
+        let moved = CodexFileChange { path: "m".to_owned(), kind: moved, diff: "@@\nodd\n".to_owned() };
+        assert_eq!(changes(&[], ThreadItemStatus::InProgress, false).title, "edit");
         let QuestionDetail::Diff { path, old, new } = &details(&[gone])[0] else { panic!("a change") };
         assert_eq!((path.as_str(), old.as_deref(), new.as_str()), ("g", Some("all\n"), ""));
         let QuestionDetail::Diff { path, new, .. } = &details(&[moved])[0] else { panic!("a change") };
@@ -267,7 +273,7 @@ mod tests {
             server: server.map(str::to_owned),
             name: "seek".to_owned(),
             input,
-            status: ItemStatus::Completed,
+            status: ThreadItemStatus::Completed,
             output: Some("found".to_owned()),
         };
         let card = call(&used("webSearch", None, json!("a wheel\nand more")), true);

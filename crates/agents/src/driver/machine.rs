@@ -8,14 +8,14 @@ use serde_json::Value;
 use tokio::time::Instant;
 use wh_core::space::TurnId;
 use wh_core::space::harness::{AckedOrder, Call, Order, Report, TurnOutcome};
-use wh_core::space::item::Level;
+use wh_core::space::item::NoticeLevel;
 use wh_core::space::question::{Answer, Question};
 use wh_pipe::link::LinkEvent;
 
 use super::outbox::{FramePurpose, WriteOutcome as Written};
 use super::presentable::presentable;
-use super::protocol::{AgentSetting, DriverState, DriverStep, DriverSteps, FrameOf, Protocol, RequestFailure};
-use super::questions::{Answered, OpenQuestions};
+use super::protocol::{AgentSetting, DriverState, DriverStep, DriverSteps, Protocol, ProtocolFrame, RequestFailure};
+use super::questions::{AnswerOutcome, OpenQuestions};
 use super::turn::{Prompt, TurnEffect, TurnMachine};
 use crate::interface::{ALLOW_SKIPPING, BoxFuture};
 
@@ -37,7 +37,7 @@ pub(crate) type BackgroundCall = (u64, BoxFuture<'static, Result<Value, String>>
 /// Actions for the driver after one input. The driver queues the frames, then starts the background calls, then sends
 /// the reports.
 pub(crate) struct MachineOutput<P: Protocol> {
-    pub frames: Vec<(FrameOf<P>, FramePurpose<P>)>,
+    pub frames: Vec<(ProtocolFrame<P>, FramePurpose<P>)>,
     pub background_calls: Vec<BackgroundCall>,
     pub reports: Vec<Report>,
     /// Turns whose prompts must be removed from the queue of frames.
@@ -50,7 +50,7 @@ pub(crate) struct MachineOutput<P: Protocol> {
 
 /// Next action of the driver after an order.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum AfterOrder {
+pub(crate) enum OrderOutcome {
     Continue,
     End,
     /// Start a new conversation. Contains the id of the call that requested this.
@@ -136,10 +136,10 @@ impl<P: Protocol> DriverMachine<P> {
     }
 
     fn warn(&mut self, text: String) {
-        self.report(Report::Notice(Level::Warning, text));
+        self.report(Report::Notice(NoticeLevel::Warning, text));
     }
 
-    fn send(&mut self, frame: FrameOf<P>, purpose: FramePurpose<P>) {
+    fn send(&mut self, frame: ProtocolFrame<P>, purpose: FramePurpose<P>) {
         self.output.frames.push((frame, purpose));
     }
 
@@ -167,7 +167,7 @@ impl<P: Protocol> DriverMachine<P> {
     }
 
     /// Handles an order from the owner of the harness.
-    pub fn order(&mut self, order: Order, at: Instant) -> AfterOrder {
+    pub fn order(&mut self, order: Order, at: Instant) -> OrderOutcome {
         match order {
             Order::Prompt { turn, text, attachments, .. } => {
                 if !attachments.is_empty() {
@@ -194,14 +194,14 @@ impl<P: Protocol> DriverMachine<P> {
                     self.report_setting(&AgentSetting::Mode(mode), Err(format!("{error}{hint}")));
                 }
             },
-            Order::Call { id, call: Call::Restart } => return AfterOrder::Restart(id),
+            Order::Call { id, call: Call::Restart } => return OrderOutcome::Restart(id),
             Order::Call { id, call } => {
                 self.calls.insert(id);
                 self.protocol(at, |protocol, now, steps| protocol.run_call(id, call, now, steps));
             }
-            Order::End => return AfterOrder::End,
+            Order::End => return OrderOutcome::End,
         }
-        AfterOrder::Continue
+        OrderOutcome::Continue
     }
 
     /// Asks wh's own question again under a new key. An interrupt that cancels prompts closes all questions in the
@@ -218,15 +218,15 @@ impl<P: Protocol> DriverMachine<P> {
         let protocol = &self.protocol;
         let objection = |ask: &P::PendingQuestion, part: usize, answer: &_| protocol.objection(ask, part, answer);
         match self.questions.answer(&key, answer, objection) {
-            Answered::NotOpen => self.report(Report::Acked(AckedOrder::Answer(key), Err(NOT_OPEN.to_owned()))),
-            Answered::Objection { why, question } => {
+            AnswerOutcome::NotOpen => self.report(Report::Acked(AckedOrder::Answer(key), Err(NOT_OPEN.to_owned()))),
+            AnswerOutcome::Objection { why, question } => {
                 self.warn(why.clone());
                 self.report(Report::Acked(AckedOrder::Answer(key.clone()), Err(why)));
                 self.report(Report::Asked { key, question });
             }
             // The agent receives the answers when all parts of the question are answered.
-            Answered::Incomplete => self.report(Report::Acked(AckedOrder::Answer(key), Ok(()))),
-            Answered::Complete { ask, answers } => {
+            AnswerOutcome::Incomplete => self.report(Report::Acked(AckedOrder::Answer(key), Ok(()))),
+            AnswerOutcome::Complete { ask, answers } => {
                 let mut steps = DriverSteps::default();
                 if answers
                     .first()
@@ -258,7 +258,8 @@ impl<P: Protocol> DriverMachine<P> {
         self.report(Report::Acked(setting.acked_order(), outcome));
     }
 
-    /// Leaves a mode that skips permissions, unless such modes are allowed.
+    /// Leaves a mode that skips permissions, unless such modes are allowed. If the agent has no other mode, the agent
+    /// can no longer be used.
     fn guard_mode(&mut self, at: Instant) {
         if self.may_skip {
             return;
@@ -329,7 +330,7 @@ impl<P: Protocol> DriverMachine<P> {
                     Written::Unwritable(why) | Written::Gone(why) => Err(why.clone()),
                 };
                 if let Err(why) = &ack {
-                    self.report(Report::Notice(Level::Error, format!("the answer was not delivered: {why}")));
+                    self.report(Report::Notice(NoticeLevel::Error, format!("the answer was not delivered: {why}")));
                 }
                 self.report(Report::Acked(AckedOrder::Answer(key.clone()), ack));
             }

@@ -1,5 +1,5 @@
 //! Queue of frames to the agent. Frames are written one at a time and in order, so an interrupt never overtakes the
-//! prompt before it. When the deadline of a queued frame passes, the frame is dropped. Answers are still written.
+//! prompt before it. A queued frame whose deadline passes is dropped, unless it is an answer.
 
 use std::collections::VecDeque;
 use std::task::{Context, Poll, Waker};
@@ -10,7 +10,7 @@ use wh_core::space::TurnId;
 use wh_core::space::harness::HarnessKey;
 use wh_pipe::link::{Codec, Link, LinkError};
 
-use super::protocol::{AgentSetting, FrameOf, Protocol};
+use super::protocol::{AgentSetting, Protocol, ProtocolFrame};
 use crate::interface::BoxFuture;
 
 /// Maximum number of queued frames. A full queue means that the agent does not read its input. The driver then stops
@@ -43,7 +43,7 @@ impl<P: Protocol> FramePurpose<P> {
 }
 
 struct QueuedFrame<P: Protocol> {
-    frame: FrameOf<P>,
+    frame: ProtocolFrame<P>,
     purpose: FramePurpose<P>,
     deadline: Option<Instant>,
 }
@@ -94,7 +94,7 @@ impl<P: Protocol> Outbox<P> {
         self.queue.len() >= MAX_QUEUED
     }
 
-    pub fn push(&mut self, frame: FrameOf<P>, purpose: FramePurpose<P>, now: Instant) {
+    pub fn push(&mut self, frame: ProtocolFrame<P>, purpose: FramePurpose<P>, now: Instant) {
         let deadline = purpose.deadline(now);
         self.queue.push_back(QueuedFrame { frame, purpose, deadline });
     }

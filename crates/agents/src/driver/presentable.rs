@@ -1,4 +1,4 @@
-//! Removes internal ids and escape sequences from texts about an agent before users see these texts.
+//! Removes the ids of providers and escape sequences from texts about an agent before users see these texts.
 
 /// Length of a UUID with hyphens, in bytes.
 const UUID_LENGTH: usize = 36;
@@ -6,7 +6,7 @@ const UUID_LENGTH: usize = 36;
 /// Prefixes of ids that providers assign to messages, calls and requests.
 const ID_PREFIXES: [&str; 9] = ["toolu_", "msg_", "req_", "call_", "thread_", "turn_", "resp_", "session_", "item_"];
 
-/// Removes provider ids and escape sequences from a text.
+/// Replaces each provider id in a text by `…`, and removes escape sequences.
 pub(crate) fn presentable(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut rest = text;

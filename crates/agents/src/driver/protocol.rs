@@ -1,22 +1,22 @@
 //! Interface between the driver and an agent's protocol. A protocol receives messages and returns steps for the driver.
-//! Implementations have no IO, no async code and no timers, except in the handshake ([`Connect`]).
+//! Implementations have no IO, no async code and no timers, except in the handshake ([`Handshake`]).
 
 use serde_json::Value;
 use tokio::time::Instant;
 use wh_core::space::TurnId;
-use wh_core::space::harness::{AckedOrder, Call, Capabilities, Report, TurnOutcome};
-use wh_core::space::item::Level;
+use wh_core::space::harness::{AckedOrder, Call, Report, ReportedCapabilities, TurnOutcome};
+use wh_core::space::item::NoticeLevel;
 use wh_core::space::question::{Answer, Question};
 use wh_pipe::link::{Codec, Link, LinkEvents};
 
 use super::turn::NOT_READING;
-use crate::interface::{BoxFuture, Reports, ReportsClosed, StartError};
+use crate::interface::{AgentStartError, BoxFuture, ReportSender, ReportsClosed};
 
 /// Frame of a protocol, sent to the agent.
-pub type FrameOf<P> = <<P as Protocol>::Codec as Codec>::Frame;
+pub type ProtocolFrame<P> = <<P as Protocol>::Codec as Codec>::Frame;
 
 /// Message of a protocol, received from the agent.
-pub type MessageOf<P> = <<P as Protocol>::Codec as Codec>::Message;
+pub type ProtocolMessage<P> = <<P as Protocol>::Codec as Codec>::Message;
 
 /// Protocol of one agent. Exists as long as the harness, also across restarts of the agent's process.
 pub trait Protocol: Sized + Send + 'static {
@@ -36,7 +36,7 @@ pub trait Protocol: Sized + Send + 'static {
     fn acknowledges_interrupts(&self) -> bool;
 
     /// Returns the current capabilities and settings of the agent.
-    fn capabilities(&self) -> Capabilities;
+    fn capabilities(&self) -> ReportedCapabilities;
 
     /// Formats the failure of a request, with a suggested fix if one is known.
     fn failure_text(&self, failure: &RequestFailure<Self::ErrorReply>) -> String;
@@ -45,13 +45,13 @@ pub trait Protocol: Sized + Send + 'static {
     fn redact_ids(&self, text: &str) -> String;
 
     /// Handles a message from the agent.
-    fn on_message(&mut self, message: MessageOf<Self>, now: DriverState<'_>, steps: &mut DriverSteps<Self>);
+    fn on_message(&mut self, message: ProtocolMessage<Self>, now: DriverState<'_>, steps: &mut DriverSteps<Self>);
 
     /// Handles a line of standard error that contains the marker configured in the launch.
     fn on_stderr_line(&mut self, _line: &str, _steps: &mut DriverSteps<Self>) {}
 
     /// Builds the frame that sends a prompt.
-    fn prompt(&mut self, turn: &TurnId, text: &str, steps: &mut DriverSteps<Self>) -> FrameOf<Self>;
+    fn prompt(&mut self, turn: &TurnId, text: &str, steps: &mut DriverSteps<Self>) -> ProtocolFrame<Self>;
 
     /// Handles the delivery of a prompt.
     fn on_prompt_delivered(&mut self, _steps: &mut DriverSteps<Self>) {}
@@ -68,7 +68,7 @@ pub trait Protocol: Sized + Send + 'static {
 
     /// Builds the frame that interrupts a turn. If `turn` is `None`, the frame interrupts other work of the agent.
     /// Returns `None` while the id that the agent assigned to the turn is unknown; the driver then tries again later.
-    fn interrupt(&mut self, turn: Option<&TurnId>) -> Option<FrameOf<Self>>;
+    fn interrupt(&mut self, turn: Option<&TurnId>) -> Option<ProtocolFrame<Self>>;
 
     /// Handles the reply to an interrupt. Required only if the reply contains more than an acknowledgement.
     fn on_interrupt_reply(&mut self, _reply: &Value, _now: DriverState<'_>, _steps: &mut DriverSteps<Self>) {}
@@ -87,7 +87,7 @@ pub trait Protocol: Sized + Send + 'static {
         ask: Self::PendingQuestion,
         answers: Vec<(Question, Answer)>,
         steps: &mut DriverSteps<Self>,
-    ) -> FrameOf<Self>;
+    ) -> ProtocolFrame<Self>;
 
     /// Handles the answer to the question that wh itself asked ([`Connected::own_question`]). Returns false if the
     /// agent asked the question.
@@ -101,16 +101,16 @@ pub trait Protocol: Sized + Send + 'static {
     }
 
     /// Builds the frame that dismisses a question. Returns `None` if the agent withdraws the question on its own.
-    fn dismissal_frame(&self, _ask: &Self::PendingQuestion) -> Option<FrameOf<Self>> {
+    fn dismissal_frame(&self, _ask: &Self::PendingQuestion) -> Option<ProtocolFrame<Self>> {
         None
     }
 
     /// Returns an error if the mode is unknown or not allowed.
-    fn check_mode(&self, mode: &str) -> Result<(), StartError>;
+    fn check_mode(&self, mode: &str) -> Result<(), AgentStartError>;
 
     /// Builds the request for a model or mode change. Returns `None` if the change applies from the next prompt on
     /// without a request.
-    fn setting_request(&mut self, setting: &AgentSetting) -> Option<FrameOf<Self>>;
+    fn setting_request(&mut self, setting: &AgentSetting) -> Option<ProtocolFrame<Self>>;
 
     /// Handles the outcome of a model or mode change. Returns the reason if the change failed.
     fn on_setting_reply(
@@ -128,7 +128,7 @@ pub trait Protocol: Sized + Send + 'static {
 
     /// Builds the request that enters the mode from [`careful_mode`](Self::careful_mode). Returns `None` if the mode
     /// applies from the next prompt on without a request.
-    fn enter_careful_mode(&mut self, mode: &str) -> Option<FrameOf<Self>> {
+    fn enter_careful_mode(&mut self, mode: &str) -> Option<ProtocolFrame<Self>> {
         self.setting_request(&AgentSetting::Mode(mode.to_owned()))
     }
 
@@ -168,10 +168,11 @@ pub trait Protocol: Sized + Send + 'static {
 }
 
 /// Handshake of a protocol: starts the agent's process and opens a conversation.
-pub trait Connect: Protocol {
+pub trait Handshake: Protocol {
     /// Starts the agent's process and opens a new conversation or resumes the previous one. May report the history of a
     /// resumed conversation before it returns. On failure, the process has already ended.
-    fn connect(&mut self, reports: &Reports) -> impl Future<Output = Result<Connected<Self>, ConnectError>> + Send;
+    fn connect(&mut self, reports: &ReportSender)
+    -> impl Future<Output = Result<Connected<Self>, ConnectError>> + Send;
 }
 
 /// Process with an open conversation, ready for prompts.
@@ -268,7 +269,7 @@ pub enum DriverStep<P: Protocol> {
     /// Sends a report to the owner of the harness.
     Report(Report),
     /// Shows a notice unless the same text was shown before. Some agents repeat warnings in every turn.
-    NoticeOnce(Level, String),
+    NoticeOnce(NoticeLevel, String),
     /// The agent has accepted the prompt of this turn.
     Submitted(TurnId),
     /// The agent has begun to work on the current prompt.
@@ -295,9 +296,9 @@ pub enum DriverStep<P: Protocol> {
     /// Replaces the process. The new process receives the prompts that wait.
     Reconnect,
     /// Sends a frame that has no reply.
-    Send(FrameOf<P>),
+    Send(ProtocolFrame<P>),
     /// Sends a request. [`Protocol::on_reply`] receives the tag with the reply.
-    Request(FrameOf<P>, P::Tag),
+    Request(ProtocolFrame<P>, P::Tag),
     /// Completes the call with this id.
     Called(u64, Result<Value, String>),
     /// Runs the call with this id in the background.
@@ -327,13 +328,13 @@ impl<P: Protocol> DriverSteps<P> {
     }
 
     /// Appends a notice for the user.
-    pub fn notice(&mut self, level: Level, text: impl Into<String>) {
+    pub fn notice(&mut self, level: NoticeLevel, text: impl Into<String>) {
         self.report(Report::Notice(level, text.into()));
     }
 
     /// Appends a warning for the user.
     pub fn warn(&mut self, text: impl Into<String>) {
-        self.notice(Level::Warning, text);
+        self.notice(NoticeLevel::Warning, text);
     }
 
     /// Appends a step: the agent has begun to work on the current prompt.

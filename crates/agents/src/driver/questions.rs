@@ -32,7 +32,7 @@ impl<A> Default for OpenQuestions<A> {
 }
 
 /// Result of an answer to one part of a question.
-pub(super) enum Answered<A> {
+pub(super) enum AnswerOutcome<A> {
     NotOpen,
     /// The answer cannot be sent to the agent. The part stays open and must be asked again.
     Objection {
@@ -78,23 +78,23 @@ impl<A> OpenQuestions<A> {
         key: &str,
         answer: Answer,
         objection: impl FnOnce(&A, usize, &Answer) -> Option<String>,
-    ) -> Answered<A> {
-        let Some((number, part)) = parse(key) else { return Answered::NotOpen };
-        let Some(open) = self.open.get_mut(&number) else { return Answered::NotOpen };
-        let Some((question, given)) = open.parts.get_mut(part) else { return Answered::NotOpen };
+    ) -> AnswerOutcome<A> {
+        let Some((number, part)) = parse(key) else { return AnswerOutcome::NotOpen };
+        let Some(open) = self.open.get_mut(&number) else { return AnswerOutcome::NotOpen };
+        let Some((question, given)) = open.parts.get_mut(part) else { return AnswerOutcome::NotOpen };
         if let Some(why) = objection(&open.ask, part, &answer) {
-            return Answered::Objection { why, question: question.clone() };
+            return AnswerOutcome::Objection { why, question: question.clone() };
         }
         *given = Some(answer);
         if open.parts.iter().any(|(_, answer)| answer.is_none()) {
-            return Answered::Incomplete;
+            return AnswerOutcome::Incomplete;
         }
         match self.open.remove(&number) {
             Some(OpenQuestion { ask, parts, .. }) => {
                 let answers = parts.into_iter().filter_map(|(question, answer)| Some((question, answer?))).collect();
-                Answered::Complete { ask, answers }
+                AnswerOutcome::Complete { ask, answers }
             }
-            None => Answered::NotOpen,
+            None => AnswerOutcome::NotOpen,
         }
     }
 
@@ -163,15 +163,15 @@ mod tests {
         let mut questions = OpenQuestions::default();
         let asked = questions.open("a".to_owned(), 7, vec![question("one"), question("two")]);
         let [(first, _), (second, _)] = &asked[..] else { panic!("two parts") };
-        assert!(matches!(questions.answer(second, said("2"), |_, _, _| None), Answered::Incomplete));
+        assert!(matches!(questions.answer(second, said("2"), |_, _, _| None), AnswerOutcome::Incomplete));
         let refused = questions.answer(first, said("no"), |ask, part, _| Some(format!("{ask} {part}")));
-        assert!(matches!(refused, Answered::Objection { why, .. } if why == "7 0"));
-        let Answered::Complete { ask: 7, answers } = questions.answer(first, said("1"), |_, _, _| None) else {
+        assert!(matches!(refused, AnswerOutcome::Objection { why, .. } if why == "7 0"));
+        let AnswerOutcome::Complete { ask: 7, answers } = questions.answer(first, said("1"), |_, _, _| None) else {
             panic!("it is complete")
         };
         let texts: Vec<_> = answers.into_iter().map(|(question, answer)| (question.title, answer.text)).collect();
         assert_eq!(texts, [("one".to_owned(), Some("1".to_owned())), ("two".to_owned(), Some("2".to_owned()))]);
-        assert!(matches!(questions.answer(first, said("1"), |_, _, _| None), Answered::NotOpen));
+        assert!(matches!(questions.answer(first, said("1"), |_, _, _| None), AnswerOutcome::NotOpen));
     }
 
     #[test]
@@ -183,7 +183,7 @@ mod tests {
         let second = questions.open("a".to_owned(), (), vec![question("one")]);
         assert_ne!(first[0].0, second[0].0);
         for key in ["", "q", "q1", "q1/", "q9/0", "qx/0", "q2/1"] {
-            assert!(matches!(questions.answer(key, said(""), |(), _, _| None), Answered::NotOpen), "{key}");
+            assert!(matches!(questions.answer(key, said(""), |(), _, _| None), AnswerOutcome::NotOpen), "{key}");
         }
         assert_eq!(questions.take_all().len(), 1);
         assert!(questions.is_empty());

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use wh_core::space::TurnId;
 use wh_core::space::harness::{AckedOrder, Report, TurnOutcome};
-use wh_core::space::item::Level;
+use wh_core::space::item::NoticeLevel;
 
 /// Maximum time for a turn to end after an interrupt.
 pub(crate) const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
@@ -337,12 +337,13 @@ impl TurnMachine {
         if work.prompt.as_ref().map(|prompt| &prompt.turn) == turn { work.interrupt.as_mut() } else { None }
     }
 
-    /// Abandons interrupted work that did not end before the deadline of the interrupt.
+    /// Handles the deadline of an interrupt: abandons work that has not ended. If the agent refused the interrupt,
+    /// reports the refusal instead, and the work continues.
     pub fn overdue(&mut self, now: Instant) -> Vec<TurnEffect> {
         let Some(work) = &mut self.work else { return Vec::new() };
         let Some(interrupt) = work.interrupt.take_if(|interrupt| interrupt.deadline <= now) else { return Vec::new() };
         let title = &self.title;
-        let warn = |text: String| TurnEffect::Report(Report::Notice(Level::Warning, text));
+        let warn = |text: String| TurnEffect::Report(Report::Notice(NoticeLevel::Warning, text));
         let did = |outcome: Result<(), String>| {
             (0..interrupt.orders)
                 .map(move |_| TurnEffect::Report(Report::Acked(AckedOrder::Interrupt, outcome.clone())))
@@ -381,8 +382,8 @@ impl TurnMachine {
         effects
     }
 
-    /// Handles the agent's exit. A delivered prompt fails with [`CUT_OFF`]. Returns the prompts that were not
-    /// delivered, for the next process.
+    /// Handles the agent's exit. A delivered prompt fails with [`CUT_OFF`], and an interrupted prompt that was not
+    /// delivered is cancelled. Returns the other prompts that were not delivered, for the next process.
     pub fn agent_exited(&mut self, reason: &str) -> (Vec<TurnEffect>, Vec<Prompt>) {
         (self.occupied, self.abandoned_may_run) = (false, false);
         self.abandoned.clear();

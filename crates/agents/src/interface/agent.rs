@@ -5,8 +5,8 @@ use std::time::SystemTime;
 
 use wh_core::space::roster::{LoginMethod, LoginState, LogoutResult, McpServer, ModelCard, StaticCapabilities};
 
-use super::{BoxFuture, Harness, QueryContext, Start, StartError};
-use crate::manage::{self, LoginWay};
+use super::{AgentStartError, BoxFuture, Harness, QueryContext, StartOptions};
+use crate::manage::{self, LoginAction};
 
 /// Agent such as Claude Code, which can be queried and started. A [`Harness`] is a running agent.
 pub trait Agent: Send + Sync {
@@ -22,11 +22,11 @@ pub trait Agent: Send + Sync {
     fn check<'a>(&'a self, here: &'a QueryContext) -> BoxFuture<'a, Readiness>;
 
     /// Returns the way to log in. The default implementation returns the instructions of [`AgentFacts::login_hint`].
-    fn login_way<'a>(&'a self, _here: &'a QueryContext) -> BoxFuture<'a, Result<LoginWay, ManageError>> {
+    fn login_way<'a>(&'a self, _here: &'a QueryContext) -> BoxFuture<'a, Result<LoginAction, ManageError>> {
         Box::pin(async {
             Ok(match self.facts().login_hint {
-                Some(instructions) => LoginWay::ByHand { instructions, method: LoginMethod::Terminal },
-                None => LoginWay::NotNeeded,
+                Some(instructions) => LoginAction::ByHand { instructions, method: LoginMethod::Terminal },
+                None => LoginAction::NotNeeded,
             })
         })
     }
@@ -40,17 +40,18 @@ pub trait Agent: Send + Sync {
         Box::pin(async { Vec::new() })
     }
 
-    /// Lists the models of the agent.
+    /// Lists the models of the agent. The default implementation returns an error.
     fn models<'a>(&'a self, _here: &'a QueryContext) -> BoxFuture<'a, Result<Vec<ModelCard>, ManageError>> {
         Box::pin(async { Err(manage::no_models(&self.facts().title)) })
     }
 
-    /// Lists the MCP servers of the agent.
+    /// Lists the MCP servers of the agent. The default implementation returns an error.
     fn mcp<'a>(&'a self, _here: &'a QueryContext) -> BoxFuture<'a, Result<Vec<McpServer>, ManageError>> {
         Box::pin(async { Err(manage::no_mcp(&self.facts().title)) })
     }
 
-    /// Enables or disables an MCP server. Returns the agent's message, if any.
+    /// Enables or disables an MCP server. Returns the agent's message, or a confirmation if the agent sends none. The
+    /// default implementation returns an error.
     fn switch_mcp<'a>(
         &'a self,
         _here: &'a QueryContext,
@@ -70,7 +71,7 @@ pub trait Agent: Send + Sync {
 
     /// Starts an agent. Orders may be sent at once; the harness buffers them until the first
     /// [`Report::Ready`](wh_core::space::harness::Report::Ready).
-    fn start(&self, start: Start) -> BoxFuture<'_, Result<Harness, StartError>>;
+    fn start(&self, start: StartOptions) -> BoxFuture<'_, Result<Harness, AgentStartError>>;
 }
 
 /// Static facts about an agent, the same on every machine.
@@ -90,7 +91,7 @@ pub struct AgentFacts {
 pub struct Readiness {
     pub installation: Installation,
     pub login: LoginState,
-    /// Next step that the user must take before using the agent; `None` if no step is known to be missing.
+    /// Next step that the user must take before using the agent; `None` if no such step is known.
     pub hint: Option<String>,
 }
 
@@ -119,7 +120,7 @@ impl Installation {
 /// Conversation saved by an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SavedConversation {
-    /// Id that the agent assigned, for [`Resume::Named`](super::Resume::Named). Not exposed to clients.
+    /// Id that the agent assigned, for [`ResumeSelector::Named`](super::ResumeSelector::Named). Not exposed to clients.
     pub name: String,
     pub title: String,
     /// Time of the last message.

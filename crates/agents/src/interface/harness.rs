@@ -8,7 +8,7 @@ use tracing::{Instrument, info_span};
 use wh_core::space::bounds::ReportBounds;
 use wh_core::space::extent::size;
 use wh_core::space::harness::{Order, Report};
-use wh_core::space::item::Level;
+use wh_core::space::item::NoticeLevel;
 use wh_pipe::KillSwitch;
 
 use crate::overflow::{self, MAX_OVERFLOW_BYTES, OverflowLoss};
@@ -65,7 +65,7 @@ pub struct HarnessTaskChannels {
     /// Orders to the agent. The task must end the agent when this channel is closed.
     pub orders: mpsc::Receiver<Order>,
     /// Reports from the agent. The task must end the agent when sending fails.
-    pub reports: Reports,
+    pub reports: ReportSender,
     /// Kill switch to pass to every launch of the agent's processes.
     pub kill_switch: KillSwitch,
 }
@@ -73,7 +73,7 @@ pub struct HarnessTaskChannels {
 /// Sender of reports. Limits the size of each report and stores the excess in the [overflow
 /// storage](overflow::OverflowStore).
 #[derive(Debug, Clone)]
-pub struct Reports {
+pub struct ReportSender {
     sender: mpsc::Sender<Report>,
     bounds: Arc<Mutex<ReportBounds>>,
     overflow: overflow::OverflowStore,
@@ -83,7 +83,7 @@ pub struct Reports {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReportsClosed;
 
-impl Reports {
+impl ReportSender {
     /// Sends a report. Waits while the queue is full.
     ///
     /// # Errors
@@ -122,7 +122,7 @@ impl Reports {
                 }
                 OverflowLoss::Unwritable(error) => format!("long output of the agent cannot be stored: {error}"),
             });
-        let mut reports: Vec<Report> = lost.by_ref().map(|text| Report::Notice(Level::Warning, text)).collect();
+        let mut reports: Vec<Report> = lost.by_ref().map(|text| Report::Notice(NoticeLevel::Warning, text)).collect();
         for report in &passed.reports {
             if let Report::Shortened(_, extent) = report {
                 tracing::debug!(%extent, "shortened");
@@ -179,7 +179,7 @@ impl Harness {
         let (order, orders) = mpsc::channel(max_orders);
         let (sender, reports) = mpsc::channel(max_reports);
         let overflow = overflow::OverflowStore::default();
-        let bounded = Reports { sender, bounds: Arc::default(), overflow: overflow.clone() };
+        let bounded = ReportSender { sender, bounds: Arc::default(), overflow: overflow.clone() };
         let force = ForceStop::default();
         let kill_switch = force.kill_switch.clone();
         (
@@ -196,7 +196,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_announced_comes_first_and_the_rest_in_its_order() {
         let (harness, task) = Harness::new();
-        let notice = |text: &str| Report::Notice(Level::Warning, text.to_owned());
+        let notice = |text: &str| Report::Notice(NoticeLevel::Warning, text.to_owned());
         task.reports.send(notice("own")).await.unwrap();
         let mut harness = harness.with_first_reports(vec![notice("one"), notice("two")]);
         for text in ["one", "two", "own"] {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-use super::Start;
+use super::StartOptions;
 
 /// Directory and environment of a query to an agent outside of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,8 +40,8 @@ impl QueryContext {
     }
 }
 
-impl From<&Start> for QueryContext {
-    fn from(start: &Start) -> Self {
+impl From<&StartOptions> for QueryContext {
+    fn from(start: &StartOptions) -> Self {
         Self { directory: start.directory.clone(), environment: start.environment.clone() }
     }
 }

@@ -13,14 +13,14 @@ const MIN_REDACTED_ID_BYTES: usize = 6;
 
 /// Options for starting an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Start {
+pub struct StartOptions {
     pub directory: PathBuf,
     /// Initial model; `None` selects the agent's default.
     pub model: Option<String>,
     /// Initial mode; `None` selects the agent's default.
     pub mode: Option<String>,
     /// Conversation to resume; `None` starts a new one.
-    pub resume: Option<Resume>,
+    pub resume: Option<ResumeSelector>,
     /// Creation time of the conversation to resume, or a slightly later time; `None` if unknown.
     pub conversation_created_at: Option<SystemTime>,
     /// Allows modes that skip permissions. If false, such modes are refused, initially and later.
@@ -40,14 +40,14 @@ pub struct Start {
 
 /// Selects the conversation to resume.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Resume {
+pub enum ResumeSelector {
     /// Newest conversation of the working directory.
     Latest,
     /// Conversation with this id, which the agent assigned.
     Named(String),
 }
 
-impl Start {
+impl StartOptions {
     /// Creates options for a new conversation in a directory, with the agent's defaults.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self {
@@ -69,8 +69,8 @@ impl Start {
     /// `session`. Very short ids stay, because they could be part of any word.
     pub fn redact_ids(&self, text: &str, session: Option<&str>) -> String {
         let asked = match &self.resume {
-            Some(Resume::Named(name)) => Some(name.as_str()),
-            Some(Resume::Latest) | None => None,
+            Some(ResumeSelector::Named(name)) => Some(name.as_str()),
+            Some(ResumeSelector::Latest) | None => None,
         };
         let names = asked.into_iter().chain(session).filter(|name| name.len() >= MIN_REDACTED_ID_BYTES);
         names.fold(text.to_owned(), |text, name| text.replace(name, "it"))
@@ -79,7 +79,7 @@ impl Start {
 
 /// Error if an agent cannot be started.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum StartError {
+pub enum AgentStartError {
     #[error("{agent} is not installed: {}", describe_command(command))]
     NotInstalled {
         agent: String,
@@ -141,7 +141,7 @@ fn describe_command(command: &str) -> String {
     }
 }
 
-impl StartError {
+impl AgentStartError {
     /// Returns the suggested fix, if any.
     pub fn hint(&self) -> Option<&str> {
         match self {
@@ -161,14 +161,15 @@ mod tests {
 
     #[test]
     fn an_error_says_what_was_wrong_and_what_to_do() {
-        let error = StartError::NotInstalled {
+        let error = AgentStartError::NotInstalled {
             agent: "Codex".to_owned(),
             command: "codex".to_owned(),
             hint: "npm install -g @openai/codex".to_owned(),
         };
         assert_eq!(error.to_string(), "Codex is not installed: \"codex\" is not on the PATH");
         assert_eq!(error.hint(), Some("npm install -g @openai/codex"));
-        let error = StartError::Failed { agent: "Codex".to_owned(), reason: "it exited with 1".to_owned(), hint: None };
+        let error =
+            AgentStartError::Failed { agent: "Codex".to_owned(), reason: "it exited with 1".to_owned(), hint: None };
         assert_eq!(error.hint(), None);
     }
 }

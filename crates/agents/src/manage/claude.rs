@@ -48,7 +48,8 @@ pub(crate) fn conversations(folder: &Path, directory: &Path) -> Vec<SavedConvers
     saved
 }
 
-/// Reads the conversation in a file. Returns `None` if the conversation has no message of the user.
+/// Reads the conversation in a file. Returns `None` if its first [`MAX_SCANNED_LINES`] lines contain neither a summary
+/// nor a message of the user.
 fn conversation(file: &Path, directory: &Path) -> Option<SavedConversation> {
     let name = file.file_name()?.to_str()?.strip_suffix(".jsonl")?.to_owned();
     let at = file.metadata().and_then(|facts| facts.modified()).ok();

@@ -19,7 +19,7 @@ pub(crate) fn about(output: &str) -> Vec<(String, String)> {
     output.lines().filter_map(fact).collect()
 }
 
-/// Parses the output of `cursor-agent status` and the end of `cursor-agent login`.
+/// Parses the output of `cursor-agent status`.
 pub(crate) fn status(output: &str) -> LoginState {
     for line in output.lines().map(str::trim) {
         if let Some((_, who)) = line.split_once("Logged in as ") {

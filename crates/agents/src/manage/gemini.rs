@@ -118,7 +118,8 @@ pub(crate) fn mcp_switch_result(output: &str) -> Result<String, String> {
     }
 }
 
-/// Parses the output of `gemini --list-sessions`: `  1. TITLE (WHEN) [ID]`, oldest first.
+/// Parses the output of `gemini --list-sessions`, one line `  1. TITLE (WHEN) [ID]` per conversation, oldest first.
+/// Returns the newest first.
 pub(crate) fn sessions(output: &str, directory: &Path) -> Vec<SavedConversation> {
     let listed = |line: &str| {
         let (number, rest) = line.trim().split_once(". ")?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
-use wh_pipe::{Launch, Stdout};
+use wh_pipe::{LaunchSpec, Stdout};
 
 use crate::interface::ManageError;
 
@@ -19,7 +19,7 @@ const REMAINING_OUTPUT_GRACE: Duration = Duration::from_millis(500);
 /// Runs a login command until it exits or [`LOGIN_TIMEOUT`] expires. Sends the command's output to `output` in chunks
 /// and writes lines from `input` to the command. Returns true if the command exited with 0.
 pub async fn log_in(
-    launch: &Launch,
+    launch: &LaunchSpec,
     output: mpsc::Sender<String>,
     mut input: mpsc::Receiver<String>,
 ) -> Result<bool, ManageError> {
@@ -135,7 +135,7 @@ mod tests {
 
     #[tokio::test]
     async fn output_is_forwarded_and_input_is_written() {
-        let mut launch = Launch::new("sh");
+        let mut launch = LaunchSpec::new("sh");
         launch.arguments = ["-c", "echo open it >&2; printf 'code> '; read code; echo got $code; test $code = 42"]
             .map(Into::into)
             .to_vec();
@@ -155,7 +155,7 @@ mod tests {
     async fn a_dropped_login_leaves_no_process() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("pid");
-        let mut launch = Launch::new("sh");
+        let mut launch = LaunchSpec::new("sh");
         launch.arguments = vec!["-c".into(), format!("echo $$ > {}; echo up; exec sleep 1000", file.display()).into()];
         let (output_sender, mut output) = mpsc::channel(8);
         let (_input_sender, input) = mpsc::channel(1);

@@ -13,16 +13,16 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use wh_core::space::roster::{LoginMethod, LogoutResult};
-pub use wh_pipe::Launch;
+pub use wh_pipe::LaunchSpec;
 
-use crate::interface::{LoginState, ManageError, StartError};
+use crate::interface::{AgentStartError, LoginState, ManageError};
 
-/// Method by which a user logs in to an agent.
+/// Action by which a user logs in to an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LoginWay {
+pub enum LoginAction {
     /// Run a command of the agent.
     Command {
-        launch: Launch,
+        launch: LaunchSpec,
         /// Kind of login, for display.
         method: LoginMethod,
     },
@@ -36,9 +36,9 @@ pub enum LoginWay {
     NotNeeded,
 }
 
-impl LoginWay {
+impl LoginAction {
     /// Creates a login that runs the program with these arguments.
-    pub(crate) fn command(mut launch: Launch, arguments: &[impl AsRef<OsStr>], method: LoginMethod) -> Self {
+    pub(crate) fn command(mut launch: LaunchSpec, arguments: &[impl AsRef<OsStr>], method: LoginMethod) -> Self {
         launch.arguments = arguments.iter().map(|argument| argument.as_ref().to_owned()).collect();
         Self::Command { launch, method }
     }
@@ -79,9 +79,9 @@ pub(crate) fn logout(output: &run::CommandOutput, still: Option<&str>) -> Logout
 }
 
 /// Converts the error for a missing program to a management error.
-pub(crate) fn missing(error: StartError) -> ManageError {
+pub(crate) fn missing(error: AgentStartError) -> ManageError {
     match error {
-        StartError::NotInstalled { agent, hint, .. } => ManageError::NotInstalled { agent, hint },
+        AgentStartError::NotInstalled { agent, hint, .. } => ManageError::NotInstalled { agent, hint },
         other => ManageError::Failed(other.to_string()),
     }
 }

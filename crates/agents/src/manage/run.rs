@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::io::AsyncReadExt;
 use tokio::time::timeout;
-use wh_pipe::Launch;
+use wh_pipe::LaunchSpec;
 
 use crate::interface::ManageError;
 
@@ -48,12 +48,12 @@ impl CommandOutput {
 }
 
 /// Runs a program with `arguments`, at most [`COMMAND_TIMEOUT`].
-pub(crate) async fn run(launch: &Launch, arguments: &[impl AsRef<OsStr>]) -> Result<CommandOutput, ManageError> {
+pub(crate) async fn run(launch: &LaunchSpec, arguments: &[impl AsRef<OsStr>]) -> Result<CommandOutput, ManageError> {
     run_within(launch, arguments, COMMAND_TIMEOUT).await
 }
 
 async fn run_within(
-    launch: &Launch,
+    launch: &LaunchSpec,
     arguments: &[impl AsRef<OsStr>],
     limit: Duration,
 ) -> Result<CommandOutput, ManageError> {
@@ -98,17 +98,18 @@ mod tests {
 
     #[tokio::test]
     async fn both_outputs_are_read_without_colours() {
-        let output =
-            run(&Launch::new("sh"), &["-c", "printf '\\033[31mone\\033[0m\\n'; echo two >&2; exit 1"]).await.unwrap();
+        let output = run(&LaunchSpec::new("sh"), &["-c", "printf '\\033[31mone\\033[0m\\n'; echo two >&2; exit 1"])
+            .await
+            .unwrap();
         assert_eq!(output, CommandOutput { out: "one".into(), err: "two".into(), success: false });
         assert_eq!(output.text(), "one\ntwo");
         assert_eq!(output.require_success("sh"), Err(ManageError::Failed("one\ntwo".into())));
-        let silent = run(&Launch::new("sh"), &["-c", "exit 1"]).await.unwrap();
+        let silent = run(&LaunchSpec::new("sh"), &["-c", "exit 1"]).await.unwrap();
         assert_eq!(
             silent.require_success("it"),
             Err(ManageError::Failed("the command `it` failed without output".into()))
         );
-        assert!(run(&Launch::new("sh"), &["-c", "exit 0"]).await.unwrap().require_success("it").is_ok());
+        assert!(run(&LaunchSpec::new("sh"), &["-c", "exit 0"]).await.unwrap().require_success("it").is_ok());
     }
 
     #[tokio::test]
@@ -116,7 +117,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("pid");
         let script = format!("sleep 1000 & echo $! > {}; wait", file.display());
-        let error = run_within(&Launch::new("sh"), &["-c", script.as_str()], Duration::from_secs(1)).await.unwrap_err();
+        let error =
+            run_within(&LaunchSpec::new("sh"), &["-c", script.as_str()], Duration::from_secs(1)).await.unwrap_err();
         assert_eq!(error.to_string(), "`sh` did not answer within 1 seconds");
         let pid: i32 = std::fs::read_to_string(file).unwrap().trim().parse().unwrap();
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -125,9 +127,9 @@ mod tests {
 
     #[tokio::test]
     async fn output_is_limited() {
-        let output = run(&Launch::new("sh"), &["-c", "head -c 1000000 /dev/zero | tr '\\0' x"]).await.unwrap();
+        let output = run(&LaunchSpec::new("sh"), &["-c", "head -c 1000000 /dev/zero | tr '\\0' x"]).await.unwrap();
         assert_eq!(output.out.len() as u64, MAX_OUTPUT_BYTES);
-        assert!(run(&Launch::new("/nowhere/at/all"), &["x"]).await.is_err());
+        assert!(run(&LaunchSpec::new("/nowhere/at/all"), &["x"]).await.is_err());
     }
 
     #[test]

@@ -3,7 +3,7 @@ use wh_pipe::link::LinkEvent;
 
 /// Starts a program that runs a bash script.
 async fn peer(script: &str) -> (RpcLink, RpcEvents) {
-    let mut launch = Launch::new("bash");
+    let mut launch = LaunchSpec::new("bash");
     launch.arguments = vec!["-c".into(), script.into()];
     start(&launch, JsonRpc { names_version: true }).await.unwrap()
 }
@@ -21,7 +21,7 @@ async fn both_sides_ask_with_ids_of_their_own() {
         let peer = peer.clone();
         async move { request(&peer, "start", json!({})).await }
     });
-    let Some(LinkEvent::Message(Incoming::Request { id, method, params })) = events.next().await else {
+    let Some(LinkEvent::Message(RpcIncoming::Request { id, method, params })) = events.next().await else {
         panic!("a request")
     };
     assert_eq!((&id, method.as_str(), &params["n"]), (&json!(0), "ask/me", &json!(1)));
@@ -48,11 +48,11 @@ async fn an_error_is_returned_and_an_unknown_method_is_refused() {
     let expected =
         RpcError::Refused { code: -32000, message: "log in first".to_owned(), data: Some(json!({"how": "x"})) };
     assert_eq!(refused, expected);
-    let Some(LinkEvent::Message(Incoming::Request { id, method, .. })) = events.next().await else {
+    let Some(LinkEvent::Message(RpcIncoming::Request { id, method, .. })) = events.next().await else {
         panic!("a request")
     };
     assert_eq!(peer.send(RpcFrame::unknown(id, &method)).await, Ok(true));
-    let Some(LinkEvent::Message(Incoming::Notification { params, .. })) = events.next().await else {
+    let Some(LinkEvent::Message(RpcIncoming::Notification { params, .. })) = events.next().await else {
         panic!("a notification")
     };
     assert_eq!((&params["id"], &params["error"]["code"]), (&json!("a"), &json!(METHOD_NOT_FOUND)));
@@ -85,18 +85,18 @@ async fn a_reply_arrives_without_reading_earlier_events() {
     let (peer, mut events) = peer(script).await;
     assert_eq!(request(&peer, "start", json!({})).await, Ok(json!("behind it all")));
     for _ in 0..2000 {
-        assert!(matches!(events.next().await, Some(LinkEvent::Message(Incoming::Notification { .. }))));
+        assert!(matches!(events.next().await, Some(LinkEvent::Message(RpcIncoming::Notification { .. }))));
     }
 }
 
 #[tokio::test]
 async fn an_invalid_line_is_reported_and_the_rest_continues() {
-    let mut launch = Launch::new("bash");
+    let mut launch = LaunchSpec::new("bash");
     let script = r#"printf '{"method":"%0200d"}\n' 1; echo '{broken'; echo 'words'; echo '{"method":"good"}'; read -r"#;
     launch.arguments = vec!["-c".into(), script.into()];
     let (_link, mut events) = Link::start(&launch, JsonRpc { names_version: true }, 100).await.unwrap();
     assert!(matches!(events.next().await, Some(LinkEvent::Skipped { bytes: 213 })));
-    assert!(matches!(events.next().await, Some(LinkEvent::Message(Incoming::Unreadable(_)))));
+    assert!(matches!(events.next().await, Some(LinkEvent::Message(RpcIncoming::Unreadable(_)))));
     let good = events.next().await;
-    assert!(matches!(good, Some(LinkEvent::Message(Incoming::Notification { method, .. })) if method == "good"));
+    assert!(matches!(good, Some(LinkEvent::Message(RpcIncoming::Notification { method, .. })) if method == "good"));
 }

@@ -4,20 +4,20 @@
 use std::path::PathBuf;
 
 use wh_core::space::roster::{McpServer, ModelCard};
-use wh_pipe::Launch;
+use wh_pipe::LaunchSpec;
 
 use super::AgentEntry;
 use crate::acp;
 use crate::interface::{BoxFuture, LoginState, ManageError, QueryContext, SavedConversation};
 use crate::manage::run::{self, CommandOutput};
-use crate::manage::{LoginWay, logged_in_by};
+use crate::manage::{LoginAction, logged_in_by};
 
 /// Query to an agent outside of a conversation, with its context.
 #[derive(Clone, Copy)]
 pub(crate) struct AgentQuery<'a> {
     pub entry: &'a AgentEntry,
     /// Command of the program to query, without arguments.
-    pub launch: &'a Launch,
+    pub launch: &'a LaunchSpec,
     /// Directory and environment of the query, including the program's default environment.
     pub here: &'a QueryContext,
 }
@@ -87,7 +87,7 @@ pub(crate) enum LoginProcedure {
     Variable(&'static str),
     /// A command with these arguments opens a browser.
     Command(&'static [&'static str]),
-    Asked(QueryFn<LoginWay>),
+    Asked(QueryFn<LoginAction>),
 }
 
 pub(crate) enum LogoutProcedure {

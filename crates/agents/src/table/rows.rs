@@ -2,7 +2,7 @@
 
 use wh_core::space::roster::McpServer;
 
-use super::Protocol;
+use super::ProtocolKind;
 use super::management::{
     AdaptedAgent, DEFAULT_MANAGEMENT, ListSource, LoginCheck, LoginProcedure, LogoutProcedure, Management, McpSwitch,
     RemainingLoginCheck,
@@ -15,7 +15,7 @@ use crate::{claude, codex};
 pub(super) struct AgentRow {
     pub id: &'static str,
     pub title: &'static str,
-    pub protocol: Protocol,
+    pub protocol: ProtocolKind,
     pub commands: &'static [&'static str],
     pub arguments: &'static [&'static str],
     pub install: &'static str,
@@ -89,7 +89,7 @@ pub(super) static AGENTS: [AgentRow; 10] = [
     AgentRow {
         id: "claude",
         title: claude::TITLE,
-        protocol: Protocol::Claude,
+        protocol: ProtocolKind::Claude,
         commands: &["claude"],
         arguments: &[],
         install: "npm install -g @anthropic-ai/claude-code",
@@ -114,7 +114,7 @@ pub(super) static AGENTS: [AgentRow; 10] = [
     AgentRow {
         id: "codex",
         title: codex::TITLE,
-        protocol: Protocol::Codex,
+        protocol: ProtocolKind::Codex,
         commands: &["codex"],
         arguments: &[],
         install: "npm install -g @openai/codex",
@@ -145,7 +145,7 @@ pub(super) static AGENTS: [AgentRow; 10] = [
     AgentRow {
         id: "gemini",
         title: "Gemini CLI",
-        protocol: Protocol::Acp,
+        protocol: ProtocolKind::Acp,
         commands: &["gemini"],
         arguments: &["--acp"],
         install: "npm install -g @google/gemini-cli",
@@ -177,7 +177,7 @@ pub(super) static AGENTS: [AgentRow; 10] = [
     AgentRow {
         id: "cursor",
         title: "Cursor",
-        protocol: Protocol::Acp,
+        protocol: ProtocolKind::Acp,
         commands: &["cursor-agent", "agent"],
         arguments: &["acp"],
         install: "curl https://cursor.com/install -fsS | bash",
@@ -215,7 +215,7 @@ pub(super) static AGENTS: [AgentRow; 10] = [
     AgentRow {
         id: "opencode",
         title: "OpenCode",
-        protocol: Protocol::Acp,
+        protocol: ProtocolKind::Acp,
         commands: &["opencode"],
         arguments: &["acp"],
         install: "npm install -g opencode-ai",
@@ -237,7 +237,7 @@ pub(super) static AGENTS: [AgentRow; 10] = [
     AgentRow {
         id: "goose",
         title: "Goose",
-        protocol: Protocol::Acp,
+        protocol: ProtocolKind::Acp,
         commands: &["goose"],
         arguments: &["acp"],
         install: "curl -fsSL https://github.com/block/goose/releases/download/stable/download_cli.sh | bash",
@@ -250,7 +250,7 @@ pub(super) static AGENTS: [AgentRow; 10] = [
     AgentRow {
         id: "copilot",
         title: "GitHub Copilot CLI",
-        protocol: Protocol::Acp,
+        protocol: ProtocolKind::Acp,
         commands: &["copilot"],
         arguments: &["--acp"],
         install: "npm install -g @github/copilot",
@@ -268,7 +268,7 @@ pub(super) static AGENTS: [AgentRow; 10] = [
     AgentRow {
         id: "qwen",
         title: "Qwen Code",
-        protocol: Protocol::Acp,
+        protocol: ProtocolKind::Acp,
         commands: &["qwen"],
         arguments: &["--acp"],
         install: "npm install -g @qwen-code/qwen-code",
@@ -288,7 +288,7 @@ pub(super) static AGENTS: [AgentRow; 10] = [
     AgentRow {
         id: "codex-acp",
         title: "Codex (ACP)",
-        protocol: Protocol::Acp,
+        protocol: ProtocolKind::Acp,
         commands: &["codex-acp"],
         arguments: &[],
         install: "npm install -g @agentclientprotocol/codex-acp",
@@ -313,7 +313,7 @@ pub(super) static AGENTS: [AgentRow; 10] = [
     AgentRow {
         id: "claude-acp",
         title: "Claude (ACP)",
-        protocol: Protocol::Acp,
+        protocol: ProtocolKind::Acp,
         commands: &["claude-agent-acp"],
         arguments: &[],
         install: "npm install -g @agentclientprotocol/claude-agent-acp",

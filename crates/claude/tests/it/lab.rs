@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use wh_claude::protocol::{ClientRequest, Delta, StreamEvent, System};
+use wh_claude::protocol::{ClientRequest, Delta, StreamEvent, SystemMessage};
 use wh_claude::{
     ClaudeClient, ClaudeMessage, Error, HookOutput, LocalMcpServer, Options, PermissionMode, PermissionResult, Resume,
     ToolOutput,
@@ -85,7 +85,7 @@ fn a_permission_mode_is_set_and_bypassing_requires_the_option() {
         let mut turn = soon(client.prompt("hello")).await.unwrap();
         let mut mode = None;
         while let Some(message) = soon(turn.next()).await {
-            if let ClaudeMessage::System(System::Init(init)) = message.unwrap() {
+            if let ClaudeMessage::System(SystemMessage::Init(init)) = message.unwrap() {
                 mode = init.permission_mode;
             }
         }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tokio::sync::oneshot;
-use wh_claude::protocol::{AskKind, System};
+use wh_claude::protocol::{IncomingRequestKind, SystemMessage};
 use wh_claude::{ClaudeMessage, Event, PermissionMode, PermissionResult};
 
 use crate::fake::{Fake, next, soon};
@@ -49,7 +49,7 @@ async fn messages_pass_through_in_their_order() {
         result three"#,
     );
     let (_connection, mut events) = fake.connection().await;
-    assert!(matches!(next(&mut events).await, Event::Message(ClaudeMessage::System(System::Status(_)))));
+    assert!(matches!(next(&mut events).await, Event::Message(ClaudeMessage::System(SystemMessage::Status(_)))));
     assert!(matches!(next(&mut events).await, Event::Message(ClaudeMessage::Stream(_))));
     assert!(matches!(next(&mut events).await, Event::Message(ClaudeMessage::Assistant(_))));
     let Event::Message(ClaudeMessage::Unknown(unknown)) = next(&mut events).await else {
@@ -111,7 +111,7 @@ async fn a_forwarded_question_is_answered_by_its_id_and_once() {
     let fake = Fake::new(&format!("hello; ask q1 '{BASH}'; ask q2 '{BASH}'"));
     let (connection, mut events) = fake.connection_with(fake.options().forward_asks()).await;
     let Event::Ask(ask) = next(&mut events).await else { panic!("a question") };
-    let AskKind::CanUseTool(tool) = ask.kind else { panic!("about a tool") };
+    let IncomingRequestKind::CanUseTool(tool) = ask.kind else { panic!("about a tool") };
     assert_eq!((ask.request_id.as_str(), tool.tool_name.as_str()), ("q1", "Bash"));
     assert!(soon(connection.answer("q1", PermissionResult::allow(tool.input))).await.unwrap());
     assert!(!soon(connection.answer("q1", PermissionResult::deny("no"))).await.unwrap());

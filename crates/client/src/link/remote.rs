@@ -14,7 +14,7 @@ use wh_core::space::roster::{AgentCard, AgentReply, ConversationCard};
 use super::{CallLine, LinkCall, LinkCallReply, ServerLine, SpaceSnapshot, read_line, write_line};
 use crate::space::{ChangeNotice, RosterRequest, Space, SpaceRequest, SpaceUpdates, SpaceWatch};
 
-/// Maximum bytes of a line from the server. The longest line is a complete state in JSON;
+/// Maximum size of a line from the server in bytes. The longest line is a complete state in JSON;
 /// [`MAX_ITEM_BYTES`](wh_core::space::MAX_ITEM_BYTES) limits each of its items.
 const MAX_SERVER_LINE_BYTES: u64 = 1 << 30;
 

@@ -14,7 +14,7 @@ use crate::space::Space;
 /// Maximum number of requests of one client that are answered concurrently. Further requests wait.
 const MAX_CONCURRENT_LINK_CALLS: usize = 64;
 
-/// Maximum bytes of a line from a client. The longest line is a message in JSON.
+/// Maximum size of a line from a client in bytes. The longest line is a message in JSON.
 const MAX_CALL_LINE_BYTES: u64 = 64 << 20;
 
 /// Timeout for writing a line to the client.

@@ -14,7 +14,7 @@ pub enum SendError {
     #[error(transparent)]
     Line(#[from] ConnectionError),
     /// No answer arrived in time.
-    #[error("{} within {} s", if *.sent { "no acknowledgement" } else { "the daemon does not answer" }, .waited.as_secs_f64())]
+    #[error("{} within {} s", if *.sent { "no acknowledgement" } else { "the daemon did not answer" }, .waited.as_secs_f64())]
     Timeout {
         waited: Duration,
         /// True if the message was sent; false if an earlier request, such as the capability query, was not answered.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
-use wh_wire::socket::{Credential, Failure, Request, Response, UNKNOWN_REQUEST};
+use wh_wire::socket::{Credential, Failure, SocketRequest, SocketResponse, UNKNOWN_REQUEST};
 
 /// Connection to a daemon's socket. Do not reuse the connection after a request if its response was not read.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl DaemonConnection {
     ) -> Result<T, ConnectionError> {
         let broken = |error: io::Error| ConnectionError::Broken(error.to_string());
         self.asked += 1;
-        let mut request = Request::new(self.asked.to_string(), command, payload);
+        let mut request = SocketRequest::new(self.asked.to_string(), command, payload);
         request.credential = credential;
         request.more_credentials.clone_from(&self.shown);
         self.writer.write_all(&request.encode()).await.map_err(broken)?;
@@ -62,7 +62,7 @@ impl DaemonConnection {
         if self.reader.read_until(b'\n', &mut line).await.map_err(broken)? == 0 {
             return Err(ConnectionError::Broken("the connection was closed".to_owned()));
         }
-        let response = Response::decode(&line).map_err(|error| ConnectionError::Broken(error.to_string()))?;
+        let response = SocketResponse::decode(&line).map_err(|error| ConnectionError::Broken(error.to_string()))?;
         if response.request_id != request.request_id && response.request_id != UNKNOWN_REQUEST {
             return Err(ConnectionError::Broken(format!(
                 "the response is for another request, {:?}",

@@ -3,11 +3,11 @@
 //!
 //! ```no_run
 //! use std::time::Duration;
-//! use wh_client::sender::{OutgoingControl, RetryPolicy, Sender};
+//! use wh_client::sender::{OutgoingControl, RetryPolicy, ControlSender};
 //! use wh_wire::socket::{ControlKind, ControlResult, Credential};
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-//! let sender = Sender::new("/run/user/1000/wheelhouse/daemon.sock", "local", |team| {
+//! let sender = ControlSender::new("/run/user/1000/wheelhouse/daemon.sock", "local", |team| {
 //!     let file = format!("/home/you/.config/wheelhouse/teams/{team}/credentials/local.token");
 //!     let token = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
 //!     Ok(Credential(token.trim().to_owned()))
@@ -54,7 +54,7 @@ const MAX_CONTROL_PREVIEW_CHARS: usize = 240;
 pub struct LongText<'a> {
     /// Directory from which the daemon reads long texts.
     pub base: &'a Path,
-    /// Maximum bytes that the daemon accepts.
+    /// Maximum size of the text in bytes that the daemon accepts.
     pub max_bytes: u64,
     /// Team in whose folder the file is written.
     pub team: &'a str,
@@ -65,33 +65,33 @@ pub struct LongText<'a> {
     pub expires_at: SystemTime,
 }
 
-type Prove = dyn Fn(&str) -> Result<Credential, String> + Send + Sync;
-type Show = dyn Fn() -> Vec<Credential> + Send + Sync;
-type Write = dyn Fn(&LongText<'_>) -> io::Result<ContentRef> + Send + Sync;
+type CredentialLookup = dyn Fn(&str) -> Result<Credential, String> + Send + Sync;
+type CredentialListing = dyn Fn() -> Vec<Credential> + Send + Sync;
+type LongTextWriter = dyn Fn(&LongText<'_>) -> io::Result<ContentRef> + Send + Sync;
 type AuditSink = dyn Fn(AuditRecord) + Send + Sync;
 type WarnLongText = dyn Fn(&str) + Send + Sync;
 
 /// Sends control messages. Each message uses a new connection, so several may be sent concurrently.
-pub struct Sender {
+pub struct ControlSender {
     socket: PathBuf,
     member: String,
-    prove: Box<Prove>,
-    show: Box<Show>,
-    write: Option<Box<Write>>,
+    prove: Box<CredentialLookup>,
+    show: Box<CredentialListing>,
+    write: Option<Box<LongTextWriter>>,
     audit: Box<AuditSink>,
     warn: Box<WarnLongText>,
     tries: BTreeMap<ControlKind, RetryPolicy>,
 }
 
-impl fmt::Debug for Sender {
+impl fmt::Debug for ControlSender {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = formatter.debug_struct("Sender");
+        let mut shown = formatter.debug_struct("ControlSender");
         shown.field("socket", &self.socket).field("member", &self.member).field("tries", &self.tries);
         shown.finish_non_exhaustive()
     }
 }
 
-impl Sender {
+impl ControlSender {
     /// Creates a sender for the daemon at this socket. The sender acts as the member `member` of each session's team.
     /// `prove` returns the credential of the member in a team.
     pub fn new(
@@ -179,9 +179,9 @@ impl Sender {
     }
 }
 
-/// State of one call of [`Sender::send`].
+/// State of one call of [`ControlSender::send`].
 struct MessageInFlight<'a> {
-    sender: &'a Sender,
+    sender: &'a ControlSender,
     message: &'a OutgoingControl,
     /// Team, session, agent and request id of the message. Fields that are not yet known are empty.
     key: ControlKey,

@@ -148,8 +148,8 @@ impl Condition {
         asks
     }
 
-    /// Returns the smallest `screen_stable` threshold above `quiet_for`, at most [`MAX_STABLE_DURATION`]. When the
-    /// screen has been unchanged for that time, the result may change. `None` if there is no such threshold.
+    /// Returns the smallest `screen_stable` threshold above `quiet_for`; `None` if there is none. When the screen has
+    /// been unchanged for that time, the result may change. No threshold exceeds [`MAX_STABLE_DURATION`].
     #[must_use]
     pub fn next_change(&self, quiet_for: Duration) -> Option<Duration> {
         let mut next: Option<Duration> = None;

@@ -7,7 +7,7 @@ use regex::RegexBuilder;
 
 use super::Expression;
 use super::atom::{Atom, Comparison, Operator, Pattern, PatternFlags};
-use super::scan::{Scanner, echo};
+use super::scan::{Tokenizer, echo};
 use crate::input::closest;
 
 /// Maximum length of a condition in bytes.
@@ -66,14 +66,14 @@ pub(super) fn parse(source: &str) -> Result<Expression, ParseError> {
         let message = format!("the condition has {length} bytes; shorten it to at most {MAX_CONDITION_BYTES} bytes");
         return Err(ParseError::new(0, message));
     }
-    let mut parser = Parser { scanner: Scanner::new(source), depth: 0, patterns: 0 };
+    let mut parser = Parser { scanner: Tokenizer::new(source), depth: 0, patterns: 0 };
     let expression = parser.any()?;
     parser.end()?;
     Ok(expression)
 }
 
 struct Parser {
-    scanner: Scanner,
+    scanner: Tokenizer,
     depth: usize,
     patterns: usize,
 }

@@ -15,12 +15,12 @@ pub(super) fn echo(word: &str) -> String {
 }
 
 /// Tokenizer of a condition. Skips blanks before each token.
-pub(super) struct Scanner {
+pub(super) struct Tokenizer {
     characters: Vec<char>,
     position: usize,
 }
 
-impl Scanner {
+impl Tokenizer {
     pub(super) fn new(source: &str) -> Self {
         Self { characters: source.chars().collect(), position: 0 }
     }

@@ -3,7 +3,7 @@
 
 use super::Gate;
 use super::message::{ControlMessage, ControlPayload, TextSource};
-use super::policy::{Action, MemberId, Principal, Target, Team};
+use super::policy::{Action, ControlTarget, MemberId, Principal, Team};
 use super::refusal::GateRefusal;
 use crate::caller::GuardedAction;
 
@@ -12,7 +12,7 @@ impl Gate {
         &self,
         message: &ControlMessage<'_>,
         principal: &Principal,
-        target: Option<&Target>,
+        target: Option<&ControlTarget>,
     ) -> Result<MemberId, GateRefusal> {
         let (key, action) = (&message.key, message.payload.action());
         let by = principal.member.as_ref().ok_or(GateRefusal::Unproven)?;
@@ -50,7 +50,7 @@ impl Gate {
         &self,
         message: &ControlMessage<'_>,
         principal: &Principal,
-        target: &Target,
+        target: &ControlTarget,
     ) -> Result<(), GateRefusal> {
         let act = match message.payload {
             ControlPayload::Interrupt => return Ok(()),
@@ -63,7 +63,12 @@ impl Gate {
     }
 
     /// Checks if the caller may send this text, which was read from a referenced file.
-    pub fn check_referenced_text(&self, text: &str, principal: &Principal, target: &Target) -> Result<(), GateRefusal> {
+    pub fn check_referenced_text(
+        &self,
+        text: &str,
+        principal: &Principal,
+        target: &ControlTarget,
+    ) -> Result<(), GateRefusal> {
         Ok(target.lineage.admit(&principal.origin, GuardedAction::message(text))?)
     }
 
@@ -104,6 +109,6 @@ impl Gate {
     }
 }
 
-fn names(target: &Target) -> Vec<&str> {
+fn names(target: &ControlTarget) -> Vec<&str> {
     vec![&target.session_id, &target.agent_id, &target.name]
 }

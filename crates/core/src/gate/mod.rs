@@ -28,7 +28,7 @@ mod tests;
 
 pub use bounds::{AgeLimits, TextLimits};
 pub use message::{ControlMessage, ControlPayload, TextSource};
-pub use policy::{Action, InvalidRule, Member, MemberId, Policy, Principal, Role, Rule, Target, Team};
+pub use policy::{Action, ControlTarget, InvalidRule, Member, MemberId, Policy, Principal, Role, Rule, Team};
 pub use refusal::GateRefusal;
 
 use std::time::SystemTime;
@@ -48,7 +48,7 @@ pub struct Gate {
 
 /// Sender, fingerprint and warning of an admitted message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Admitted {
+pub struct AdmittedMessage {
     /// The authenticated sender.
     pub by: MemberId,
     /// Digest of the sender and the content. A message with the same request key and another fingerprint is not a
@@ -67,15 +67,15 @@ impl Gate {
         &self,
         message: &ControlMessage<'_>,
         principal: &Principal,
-        target: Option<&Target>,
+        target: Option<&ControlTarget>,
         now: SystemTime,
-    ) -> Result<Admitted, GateRefusal> {
+    ) -> Result<AdmittedMessage, GateRefusal> {
         check_names(message)?;
         self.age_limits.check(message.sent_at, now)?;
         let warning = self.check_text(&message.payload)?;
         let by = self.authorise(message, principal, target)?;
         let fingerprint = Fingerprint::of(&by.member, &message.payload.content()?);
-        Ok(Admitted { by, fingerprint, warning })
+        Ok(AdmittedMessage { by, fingerprint, warning })
     }
 
     fn check_text(&self, payload: &ControlPayload<'_>) -> Result<Option<String>, GateRefusal> {

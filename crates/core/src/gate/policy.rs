@@ -162,7 +162,7 @@ impl Principal {
 
 /// Properties of the session that a message names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
+pub struct ControlTarget {
     pub session_id: String,
     pub agent_id: String,
     /// Session name given by the user.

@@ -37,7 +37,7 @@ proptest! {
         let payload = if answers { answer("yes") } else { typed("x") };
         let mut request = ControlMessage { sender: &sender, ..request(payload) };
         request.key.team = wanted;
-        let target = Target { team: owner, ..target() };
+        let target = ControlTarget { team: owner, ..target() };
         if let Ok(admitted) = gate().admit(&request, &principal, Some(&target), at(0)) {
             let proven = principal.member.unwrap();
             prop_assert_eq!(&admitted.by, &proven);

@@ -63,8 +63,8 @@ pub(super) fn gate() -> Gate {
     Gate { policy, ..Gate::default() }
 }
 
-pub(super) fn target() -> Target {
-    Target {
+pub(super) fn target() -> ControlTarget {
+    ControlTarget {
         session_id: "s1".to_owned(),
         agent_id: "codex:s1".to_owned(),
         name: "reviewer".to_owned(),
@@ -186,7 +186,7 @@ fn a_member_of_another_team_or_of_none_is_refused() {
 
 #[test]
 fn a_session_of_another_team_looks_missing() {
-    let target = Target { team: "others".to_owned(), ..target() };
+    let target = ControlTarget { team: "others".to_owned(), ..target() };
     let refused = gate().admit(&request(typed("x")), &by("ada"), Some(&target), at(0)).unwrap_err();
     assert_eq!(refused.reason().code(), "no_session");
     assert!(!refused.to_string().contains("others"));
@@ -206,16 +206,16 @@ fn the_agent_must_be_that_of_the_session() {
 
 #[test]
 fn roles_allow_by_action_and_session_and_denials_win() {
-    let admit = |name: &'static str, action, target: &Target| {
+    let admit = |name: &'static str, action, target: &ControlTarget| {
         gate().admit(&from(name, action), &by(name), Some(target), at(0)).map_err(|refused| refused.reason().code())
     };
     assert_eq!(admit("ben", typed("x"), &target()).unwrap_err(), "not_allowed");
     assert!(admit("cleo", typed("x"), &target()).is_ok());
     assert_eq!(admit("cleo", ControlPayload::Interrupt, &target()).unwrap_err(), "not_allowed");
-    let precious = Target { name: "precious".to_owned(), ..target() };
+    let precious = ControlTarget { name: "precious".to_owned(), ..target() };
     assert_eq!(admit("cleo", typed("x"), &precious).unwrap_err(), "denied");
     assert_eq!(admit("dan", typed("x"), &target()).unwrap_err(), "no_role");
-    let gemini = Target { agent_id: "gemini:s1".to_owned(), ..target() };
+    let gemini = ControlTarget { agent_id: "gemini:s1".to_owned(), ..target() };
     assert_eq!(admit("cleo", typed("x"), &gemini).unwrap_err(), "not_allowed");
 }
 
@@ -236,7 +236,7 @@ fn a_caller_inside_a_session_answers_only_for_sessions_that_it_created() {
     let from = |origin| Principal { origin, ..by("ada") };
     let inside = |id: &str| from(Origin::Session(id.to_owned()));
     let (own, creator, other, gone) = (inside("s1"), inside("s0"), inside("s2"), from(Origin::Untraceable));
-    let admit = |action, principal: &Principal, target: &Target| {
+    let admit = |action, principal: &Principal, target: &ControlTarget| {
         gate()
             .admit(&request(action), principal, Some(target), at(0))
             .map(|_| ())
@@ -254,11 +254,11 @@ fn a_caller_inside_a_session_answers_only_for_sessions_that_it_created() {
         assert_eq!(admit(typed("hello"), principal, &target()), Ok(()), "{principal:?}");
         assert_eq!(admit(ControlPayload::Interrupt, principal, &target()), Ok(()), "{principal:?}");
     }
-    let terminal = Target { terminal: true, ..target() };
+    let terminal = ControlTarget { terminal: true, ..target() };
     assert_eq!(admit(typed("1"), &own, &terminal), Err("own_question"));
     assert_eq!(admit(typed("1"), &other, &terminal), Err("inside_session"));
     assert_eq!(admit(typed("1"), &creator, &terminal), Ok(()));
-    let parent = Target { lineage: SessionLineage { has_created: true, ..target().lineage }, ..target() };
+    let parent = ControlTarget { lineage: SessionLineage { has_created: true, ..target().lineage }, ..target() };
     assert_eq!(admit(typed("hello"), &other, &parent), Err("inside_session"));
     // The text behind a reference is checked once it has been read.
     assert_eq!(admit(reference(1), &other, &target()), Ok(()));

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use super::{AnswerAt, Effect, InputAccepted, Refusal, Ticket};
+use super::{AnswerTiming, InputAccepted, SessionEffect, TerminalRefusal, Ticket};
 use crate::reason::Reason;
 use crate::request::{Fingerprint, FingerprintedId, Ledger, LedgerFull, RequestId};
 
@@ -19,7 +19,7 @@ pub struct InputReceipt {
 /// Delivery state of the bytes of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliveryState {
-    /// Some bytes are queued because the program does not read.
+    /// Some bytes are queued, because the program does not read or an interrupt is in progress.
     Queued,
     /// The terminal has accepted every byte, the last one at this time.
     Delivered(Instant),
@@ -58,7 +58,7 @@ pub(super) struct PendingCaller {
     /// Ticket of the caller; `None` after the caller was answered.
     pub ticket: Option<Ticket>,
     pub id: Option<RequestId>,
-    pub answer: AnswerAt,
+    pub answer: AnswerTiming,
 }
 
 #[derive(Debug)]
@@ -80,12 +80,12 @@ pub(super) struct DeliveryLedger {
 impl DeliveryLedger {
     /// Returns the stored answer if this is a retry, a refusal if the id was used for another command, and `None` if
     /// the id is new.
-    pub fn known(&mut self, request: &FingerprintedId, now: Instant) -> Option<Result<InputAccepted, Refusal>> {
+    pub fn known(&mut self, request: &FingerprintedId, now: Instant) -> Option<Result<InputAccepted, TerminalRefusal>> {
         let known = self.known.find(&request.id, now)?;
         Some(if known.fingerprint == request.fingerprint {
             Ok(InputAccepted { delivery: known.receipt.delivery, duplicate: true })
         } else {
-            Err(Refusal::RequestIdReused)
+            Err(TerminalRefusal::RequestIdReused)
         })
     }
 
@@ -116,7 +116,7 @@ impl DeliveryLedger {
     }
 
     /// Records that `left` bytes remain queued. Answers the callers whose bytes were delivered.
-    pub fn remaining(&mut self, left: usize, now: Instant) -> Vec<Effect> {
+    pub fn remaining(&mut self, left: usize, now: Instant) -> Vec<SessionEffect> {
         let gone = self.written.saturating_sub(left as u64);
         let ready = self.waiting.iter().take_while(|(end, _)| *end <= gone).count();
         let ready: Vec<PendingCaller> = self.waiting.drain(..ready).map(|(_, caller)| caller).collect();
@@ -124,22 +124,22 @@ impl DeliveryLedger {
     }
 
     /// Records that all queued bytes are lost. Answers their callers.
-    pub fn lost(&mut self, loss: InputLoss) -> Vec<Effect> {
+    pub fn lost(&mut self, loss: InputLoss) -> Vec<SessionEffect> {
         let lost: Vec<PendingCaller> = self.waiting.drain(..).map(|(_, caller)| caller).collect();
         lost.into_iter().flat_map(|caller| self.settle(caller, DeliveryState::Lost(loss))).collect()
     }
 
     /// Stores the final delivery state of a command, and answers the caller if it has not been answered.
-    pub fn settle(&mut self, caller: PendingCaller, delivery: DeliveryState) -> Vec<Effect> {
+    pub fn settle(&mut self, caller: PendingCaller, delivery: DeliveryState) -> Vec<SessionEffect> {
         let mut effects = Vec::new();
         if let Some(id) = caller.id
             && let Some(known) = self.known.get_mut(&id)
         {
             known.receipt.delivery = delivery;
-            effects.push(Effect::Settled(id, known.receipt));
+            effects.push(SessionEffect::Settled(id, known.receipt));
         }
         effects.extend(
-            caller.ticket.map(|ticket| Effect::Answer(ticket, Ok(InputAccepted { delivery, duplicate: false }))),
+            caller.ticket.map(|ticket| SessionEffect::Answer(ticket, Ok(InputAccepted { delivery, duplicate: false }))),
         );
         effects
     }
@@ -159,13 +159,16 @@ mod tests {
         for (ticket, id) in ids.iter().enumerate() {
             receipts.enter(request(id.as_str()), DeliveryState::Queued, now);
             receipts.queue(10);
-            let caller =
-                PendingCaller { ticket: Some(Ticket(ticket as u64)), id: Some(id.clone()), answer: AnswerAt::Settled };
+            let caller = PendingCaller {
+                ticket: Some(Ticket(ticket as u64)),
+                id: Some(id.clone()),
+                answer: AnswerTiming::Settled,
+            };
             receipts.wait(caller);
         }
         let settled = |ticket: u64, delivery| {
-            let done = Effect::Settled(ids[ticket as usize].clone(), InputReceipt { accepted: now, delivery });
-            [done, Effect::Answer(Ticket(ticket), Ok(InputAccepted { delivery, duplicate: false }))]
+            let done = SessionEffect::Settled(ids[ticket as usize].clone(), InputReceipt { accepted: now, delivery });
+            [done, SessionEffect::Answer(Ticket(ticket), Ok(InputAccepted { delivery, duplicate: false }))]
         };
         let there = DeliveryState::Delivered(now);
         assert_eq!(receipts.remaining(31, now), []);

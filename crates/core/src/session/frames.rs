@@ -19,13 +19,13 @@ pub struct FrameBoundaries {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Frames {
+pub(super) struct FrameTracker {
     count: u64,
     last: Option<Instant>,
     burst: Option<(Instant, Instant)>,
 }
 
-impl Frames {
+impl FrameTracker {
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_burst_is_one_frame_when_it_pauses() {
-        let (mut frames, start) = (Frames::default(), Instant::now());
+        let (mut frames, start) = (FrameTracker::default(), Instant::now());
         assert!(!frames.output(LOOSE, start));
         assert!(!frames.output(LOOSE, start + ms(1)));
         assert!(!frames.tick(start + ms(2)));
@@ -98,14 +98,14 @@ mod tests {
 
     #[test]
     fn a_synchronized_update_is_a_frame_at_once() {
-        let (mut frames, start) = (Frames::default(), Instant::now());
+        let (mut frames, start) = (FrameTracker::default(), Instant::now());
         assert!(frames.output(FrameBoundaries { updates: 2, unsynchronized: false }, start));
         assert_eq!((frames.count(), frames.due()), (2, None));
     }
 
     #[test]
     fn output_without_pause_is_cut_into_frames() {
-        let (mut frames, start) = (Frames::default(), Instant::now());
+        let (mut frames, start) = (FrameTracker::default(), Instant::now());
         for millisecond in 0..=200 {
             frames.output(LOOSE, start + ms(millisecond));
         }

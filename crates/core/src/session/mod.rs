@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use crate::condition::Condition;
-use crate::event::{Event, Notice};
+use crate::event::{Event, TerminalNotice};
 use crate::histogram::Histogram;
 use crate::request::{FingerprintedId, RequestId};
 use crate::space::state::SpaceGauges;
@@ -20,10 +20,10 @@ use crate::terminal::{Exit, SignalTarget, Size};
 use delivery::{DeliveryLedger, PendingCaller};
 pub use delivery::{DeliveryState, InputLoss, InputReceipt};
 pub use frames::FrameBoundaries;
-use frames::Frames;
+use frames::FrameTracker;
 use interrupt::InterruptStage;
 pub use interrupt::{CTRL_C, INTERRUPT_QUIET_PERIOD, INTERRUPT_SILENCE_TIMEOUT, UnreadInput};
-pub use refusal::Refusal;
+pub use refusal::TerminalRefusal;
 use waits::{WaitContext, Waits};
 pub use waits::{WaitOutcome, WaitResult};
 
@@ -43,13 +43,13 @@ const ECHO_TIMEOUT: Duration = Duration::from_millis(80);
 pub struct Ticket(pub u64);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Command {
+pub enum TerminalCommand {
     /// Types bytes into the terminal.
     Type {
         /// Bytes in the encoding that the program expects.
         bytes: Vec<u8>,
         /// Stage of the write after which the caller receives the answer.
-        answer: AnswerAt,
+        answer: AnswerTiming,
     },
     /// Discards the input that the program has not read, and interrupts the program. Types the bytes of `then`, if any,
     /// when the program has handled the interrupt. The caller receives the answer when the interrupt and the bytes were
@@ -64,9 +64,9 @@ pub enum Command {
     Mark(String),
 }
 
-/// Time at which the caller of a typing command receives the answer.
+/// Stage of the write after which the caller of [`TerminalCommand::Type`] receives the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AnswerAt {
+pub enum AnswerTiming {
     /// After the first attempt to write the bytes, even if the terminal has accepted only a part of them.
     Offered,
     /// After the terminal has accepted all bytes, or after some were lost.
@@ -75,20 +75,20 @@ pub enum AnswerAt {
 
 /// Input of the session's state machine.
 #[derive(Debug)]
-pub enum Input {
+pub enum SessionInput {
     /// A client sends a command.
-    Command(Ticket, Option<FingerprintedId>, Command),
+    Command(Ticket, Option<FingerprintedId>, TerminalCommand),
     /// The user typed these bytes at the attached terminal.
     Keys(Vec<u8>),
     /// The terminal emulator replied to a query of the program with these bytes.
     Replied(Vec<u8>),
-    /// Result of [`Effect::Write`]: number of bytes that remain in the queue after the first attempt to write.
+    /// Result of [`SessionEffect::Write`]: number of bytes that remain in the queue after the first attempt to write.
     Offered(usize),
-    /// Result of [`Effect::DiscardInput`]: the unread input, measured before it was discarded.
+    /// Result of [`SessionEffect::DiscardInput`]: the unread input, measured before it was discarded.
     Discarded(UnreadInput),
-    /// Result of [`Effect::Interrupt`]: the signal was sent to the program.
+    /// Result of [`SessionEffect::Interrupt`]: the signal was sent to the program.
     Interrupted,
-    /// Result of [`Effect::CheckUnreadInput`]: the input that the program has not read.
+    /// Result of [`SessionEffect::CheckUnreadInput`]: the input that the program has not read.
     Unread(UnreadInput),
     /// The terminal can no longer accept input.
     Unwritable,
@@ -102,7 +102,7 @@ pub enum Input {
     /// The program wrote output with these frame boundaries.
     Output(FrameBoundaries),
     /// The program sent a notice to the terminal, such as a new title.
-    Noticed(Notice),
+    Noticed(TerminalNotice),
     /// A terminal was attached (true) or detached (false).
     Attached(bool),
     /// The attached terminal has this size.
@@ -117,15 +117,15 @@ pub enum Input {
     Drawn,
     /// State of the conversation that the session shows.
     Gauged(SpaceGauges),
-    /// The time returned by [`Session::wake_at`] was reached.
+    /// The time returned by [`SessionMachine::wake_at`] was reached.
     Tick,
 }
 
 /// Time at which a read of the screen is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ScreenTiming {
-    /// After the next complete frame if input was just typed, so that the screen shows its effect. May take some
-    /// milliseconds.
+    /// After the next complete frame if input was just typed, so that the screen shows the effect of the input, or if a
+    /// frame is incomplete; otherwise immediately. May take some milliseconds.
     #[default]
     Settled,
     /// Immediately, even while a frame is incomplete.
@@ -134,20 +134,21 @@ pub enum ScreenTiming {
 
 /// Effect of the session's state machine, which the engine must execute.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Effect {
-    /// Queue these bytes for the program, write the bytes that the terminal accepts now, and send [`Input::Offered`].
+pub enum SessionEffect {
+    /// Queue these bytes for the program, write the bytes that the terminal accepts now, and send
+    /// [`SessionInput::Offered`].
     Write(Vec<u8>),
-    /// Queue and write these bytes like [`Effect::Write`]. They are a reply of the terminal emulator, not input of a
-    /// client.
+    /// Queue and write these bytes like [`SessionEffect::Write`]. They are a reply of the terminal emulator, not input
+    /// of a client.
     Reply(Vec<u8>),
-    /// Discard all queued input, including the terminal's own buffer, and send [`Input::Discarded`].
+    /// Discard all queued input, including the terminal's own buffer, and send [`SessionInput::Discarded`].
     DiscardInput {
         /// True to retain the next byte, because a line editor may be about to read it.
         keep_next: bool,
     },
-    /// Send an interrupt signal to the program, and send [`Input::Interrupted`].
+    /// Send an interrupt signal to the program, and send [`SessionInput::Interrupted`].
     Interrupt,
-    /// Check how many bytes of input the program has not read, and send [`Input::Unread`].
+    /// Check how many bytes of input the program has not read, and send [`SessionInput::Unread`].
     CheckUnreadInput,
     Resize(Size),
     Signal(u8, SignalTarget),
@@ -155,7 +156,7 @@ pub enum Effect {
     Mark(String),
     /// Store the final delivery state of the command with this request id.
     Settled(RequestId, InputReceipt),
-    Answer(Ticket, Result<InputAccepted, Refusal>),
+    Answer(Ticket, Result<InputAccepted, TerminalRefusal>),
     /// Answer the screen read of this caller with the current screen.
     Show(Ticket),
     Waited(Ticket, WaitResult),
@@ -180,7 +181,7 @@ impl InputAccepted {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
+pub enum ProgramStatus {
     Running,
     /// The program was stopped by a signal.
     Stopped,
@@ -200,14 +201,14 @@ pub trait ScreenAccess {
 
 /// Terminal session of a program, as a state machine.
 #[derive(Debug)]
-pub struct Session {
-    status: Status,
+pub struct SessionMachine {
+    status: ProgramStatus,
     since: Instant,
     attached: bool,
     drained: bool,
     queued: usize,
     receipts: DeliveryLedger,
-    /// Caller whose bytes are being written, until [`Input::Offered`].
+    /// Caller whose bytes are being written, until [`SessionInput::Offered`].
     offered: Option<PendingCaller>,
     /// Stage of the interrupt in progress; `None` if there is none.
     interrupting: Option<InterruptStage>,
@@ -217,7 +218,7 @@ pub struct Session {
     interrupt_caller: Option<PendingCaller>,
     /// Pieces of input that are held back until the program has handled an interrupt, each with its caller.
     held_input: VecDeque<(Option<PendingCaller>, Vec<u8>)>,
-    frames: Frames,
+    frames: FrameTracker,
     waits: Waits,
     gauges: SpaceGauges,
     /// True if the session shows wh's own UI and has no process.
@@ -228,11 +229,11 @@ pub struct Session {
     input_to_frame: Histogram,
 }
 
-impl Session {
+impl SessionMachine {
     /// Creates the session of a program that was just started.
     pub fn new(now: Instant) -> Self {
         Self {
-            status: Status::Running,
+            status: ProgramStatus::Running,
             since: now,
             attached: false,
             drained: false,
@@ -243,7 +244,7 @@ impl Session {
             last_typed: None,
             interrupt_caller: None,
             held_input: VecDeque::new(),
-            frames: Frames::default(),
+            frames: FrameTracker::default(),
             waits: Waits::new(now),
             gauges: SpaceGauges::default(),
             hosted: false,
@@ -260,7 +261,7 @@ impl Session {
     }
 
     /// Returns the status of the program and the time of its last change.
-    pub fn status(&self) -> (Status, Instant) {
+    pub fn status(&self) -> (ProgramStatus, Instant) {
         (self.status, self.since)
     }
 
@@ -297,7 +298,7 @@ impl Session {
         (self.typed_bytes, &self.input_to_frame)
     }
 
-    /// Returns the time at which the engine must send [`Input::Tick`] if it sends no other input before.
+    /// Returns the time at which the engine must send [`SessionInput::Tick`] if it sends no other input before.
     pub fn wake_at(&self) -> Option<Instant> {
         let waits_for_echo = !self.screen_reads.is_empty() && !self.frames.in_burst();
         let look = self.last_client_input.filter(|_| waits_for_echo).map(|typed| typed + ECHO_TIMEOUT);
@@ -306,33 +307,35 @@ impl Session {
     }
 
     /// Handles an input and returns the effects in the order of execution.
-    pub fn handle(&mut self, input: Input, now: Instant, view: &impl ScreenAccess) -> Vec<Effect> {
+    pub fn handle(&mut self, input: SessionInput, now: Instant, view: &impl ScreenAccess) -> Vec<SessionEffect> {
         let mut effects = Vec::new();
         match input {
-            Input::Command(ticket, request, command) => self.command(ticket, request, command, now, &mut effects),
-            Input::Keys(bytes) => self.keys(bytes, now, &mut effects),
-            Input::Replied(bytes) => self.replied(bytes, &mut effects),
-            Input::Offered(left) => self.offered(left, now, &mut effects),
-            Input::Discarded(unread) => self.discarded(unread, now, &mut effects),
-            Input::Interrupted => self.interrupted(now, &mut effects),
-            Input::Unread(unread) => self.unread(unread, now, &mut effects),
-            Input::Unwritable => self.lose(InputLoss::Ended, &mut effects),
-            Input::Wrote(left) => self.remaining(left, now, &mut effects),
-            Input::ReadScreen(ticket, ScreenTiming::Now) => effects.push(Effect::Show(ticket)),
-            Input::ReadScreen(ticket, ScreenTiming::Settled) => {
+            SessionInput::Command(ticket, request, command) => {
+                self.command(ticket, request, command, now, &mut effects)
+            }
+            SessionInput::Keys(bytes) => self.keys(bytes, now, &mut effects),
+            SessionInput::Replied(bytes) => self.replied(bytes, &mut effects),
+            SessionInput::Offered(left) => self.offered(left, now, &mut effects),
+            SessionInput::Discarded(unread) => self.discarded(unread, now, &mut effects),
+            SessionInput::Interrupted => self.interrupted(now, &mut effects),
+            SessionInput::Unread(unread) => self.unread(unread, now, &mut effects),
+            SessionInput::Unwritable => self.lose(InputLoss::Ended, &mut effects),
+            SessionInput::Wrote(left) => self.remaining(left, now, &mut effects),
+            SessionInput::ReadScreen(ticket, ScreenTiming::Now) => effects.push(SessionEffect::Show(ticket)),
+            SessionInput::ReadScreen(ticket, ScreenTiming::Settled) => {
                 self.screen_reads.push(ticket);
                 self.answer_screen_reads(now, &mut effects);
             }
-            Input::Wait(ticket, condition, timeout) => {
+            SessionInput::Wait(ticket, condition, timeout) => {
                 if self.waits.count() >= MAX_OPEN_WAITS {
-                    effects.push(Effect::Answer(ticket, Err(Refusal::TooManyWaits)));
+                    effects.push(SessionEffect::Answer(ticket, Err(TerminalRefusal::TooManyWaits)));
                 } else {
                     self.waits.add(ticket, condition, now, timeout);
                     self.check_waits(false, now, view, &mut effects);
                 }
             }
-            Input::CancelWait(ticket) => self.waits.remove(ticket),
-            Input::Output(output) => {
+            SessionInput::CancelWait(ticket) => self.waits.remove(ticket),
+            SessionInput::Output(output) => {
                 if let Some(stage) = &mut self.interrupting {
                     stage.output(now);
                 }
@@ -340,36 +343,38 @@ impl Session {
                     self.frame(now, view, &mut effects);
                 }
             }
-            Input::Noticed(notice) => effects.push(Effect::Publish(Event::Noticed(notice))),
-            Input::Attached(attached) => {
+            SessionInput::Noticed(notice) => effects.push(SessionEffect::Publish(Event::Noticed(notice))),
+            SessionInput::Attached(attached) => {
                 self.attached = attached;
-                effects.push(Effect::Publish(Event::Attached(attached)));
+                effects.push(SessionEffect::Publish(Event::Attached(attached)));
             }
-            Input::Window(size) => effects.extend([Effect::Resize(size), Effect::Publish(Event::Resized(size))]),
-            Input::Stopped(stopped) => {
-                if self.set_status(if stopped { Status::Stopped } else { Status::Running }, now) {
-                    effects.push(Effect::Publish(Event::Stopped(stopped)));
+            SessionInput::Window(size) => {
+                effects.extend([SessionEffect::Resize(size), SessionEffect::Publish(Event::Resized(size))])
+            }
+            SessionInput::Stopped(stopped) => {
+                if self.set_status(if stopped { ProgramStatus::Stopped } else { ProgramStatus::Running }, now) {
+                    effects.push(SessionEffect::Publish(Event::Stopped(stopped)));
                 }
             }
-            Input::Exited(exit) => drop(self.set_status(Status::Exited(exit), now)),
-            Input::Drained => {
+            SessionInput::Exited(exit) => drop(self.set_status(ProgramStatus::Exited(exit), now)),
+            SessionInput::Drained => {
                 self.drained = true;
                 self.lose(InputLoss::Ended, &mut effects);
                 self.frames.complete(now);
-                if let Status::Exited(exit) = self.status {
-                    effects.push(Effect::Publish(Event::Exited(exit)));
+                if let ProgramStatus::Exited(exit) = self.status {
+                    effects.push(SessionEffect::Publish(Event::Exited(exit)));
                 }
                 self.frame(now, view, &mut effects);
             }
-            Input::Drawn => {
+            SessionInput::Drawn => {
                 self.last_client_input = None;
                 self.answer_screen_reads(now, &mut effects);
             }
-            Input::Gauged(gauges) => {
+            SessionInput::Gauged(gauges) => {
                 self.gauges = gauges;
                 self.check_waits(false, now, view, &mut effects);
             }
-            Input::Tick => {
+            SessionInput::Tick => {
                 if self.frames.tick(now) {
                     self.frame(now, view, &mut effects);
                 } else {
@@ -384,9 +389,9 @@ impl Session {
     }
 
     /// Sets the status. Returns false if the status is the same or the program has already exited.
-    fn set_status(&mut self, status: Status, now: Instant) -> bool {
+    fn set_status(&mut self, status: ProgramStatus, now: Instant) -> bool {
         // Stop and continue events after the exit are outdated.
-        let changes = !matches!(self.status, Status::Exited(_)) && self.status != status;
+        let changes = !matches!(self.status, ProgramStatus::Exited(_)) && self.status != status;
         if changes {
             self.status = status;
             self.since = now;
@@ -395,7 +400,7 @@ impl Session {
     }
 
     /// Handles a completed frame: answers waits and screen reads.
-    fn frame(&mut self, now: Instant, view: &impl ScreenAccess, effects: &mut Vec<Effect>) {
+    fn frame(&mut self, now: Instant, view: &impl ScreenAccess, effects: &mut Vec<SessionEffect>) {
         if let Some(typed) = self.last_client_input.take() {
             self.input_to_frame.observe(now.saturating_duration_since(typed));
         }
@@ -403,7 +408,7 @@ impl Session {
         self.answer_screen_reads(now, effects);
     }
 
-    fn check_waits(&mut self, changed: bool, now: Instant, view: &impl ScreenAccess, effects: &mut Vec<Effect>) {
+    fn check_waits(&mut self, changed: bool, now: Instant, view: &impl ScreenAccess, effects: &mut Vec<SessionEffect>) {
         let seen = WaitContext {
             frames: self.frames.count(),
             last_frame: self.frames.last(),
@@ -413,14 +418,15 @@ impl Session {
             changed,
             now,
         };
-        effects
-            .extend(self.waits.settle(&seen, view).into_iter().map(|(ticket, waited)| Effect::Waited(ticket, waited)));
+        effects.extend(
+            self.waits.settle(&seen, view).into_iter().map(|(ticket, waited)| SessionEffect::Waited(ticket, waited)),
+        );
     }
 
-    fn answer_screen_reads(&mut self, now: Instant, effects: &mut Vec<Effect>) {
+    fn answer_screen_reads(&mut self, now: Instant, effects: &mut Vec<SessionEffect>) {
         let echo_may_come = self.last_client_input.is_some_and(|typed| now < typed + ECHO_TIMEOUT);
         if self.drained || !(echo_may_come || self.frames.in_burst()) {
-            effects.extend(self.screen_reads.drain(..).map(Effect::Show));
+            effects.extend(self.screen_reads.drain(..).map(SessionEffect::Show));
         }
     }
 }

@@ -11,9 +11,9 @@ use crate::request::CommandContent;
 /// Lifetime of a request id in seconds.
 const REQUEST_ID_TTL_SECONDS: u64 = 600;
 
-struct Blank;
+struct BlankScreen;
 
-impl ScreenAccess for Blank {
+impl ScreenAccess for BlankScreen {
     fn text(&self) -> String {
         String::new()
     }
@@ -37,7 +37,7 @@ proptest! {
         steps in proptest::collection::vec((0..3u8, 0..2u8, 0..2u8, 0..400u64, any::<bool>()), 1..60),
     ) {
         let start = Instant::now();
-        let (mut session, mut clock, mut ticket) = (Session::new(start), 0, 0);
+        let (mut session, mut clock, mut ticket) = (SessionMachine::new(start), 0, 0);
         let mut typed: HashMap<u8, (u64, u8, u8)> = HashMap::new();
         for (id, sender, text, after, reads) in steps {
             clock += after;
@@ -47,11 +47,12 @@ proptest! {
             let sender_name = format!("sender {sender}");
             let name = RequestId::new(format!("r{id}")).unwrap();
             let request = FingerprintedId::new(name, &sender_name, &CommandContent::text(&words));
-            let command = Command::Type { bytes: words.clone().into_bytes(), answer: AnswerAt::Offered };
-            let effects = session.handle(Input::Command(Ticket(ticket), Some(request), command), now, &Blank);
-            let writes = effects.iter().filter(|effect| matches!(effect, Effect::Write(_))).count();
+            let command = TerminalCommand::Type { bytes: words.clone().into_bytes(), answer: AnswerTiming::Offered };
+            let input = SessionInput::Command(Ticket(ticket), Some(request), command);
+            let effects = session.handle(input, now, &BlankScreen);
+            let writes = effects.iter().filter(|effect| matches!(effect, SessionEffect::Write(_))).count();
             let answer = effects.iter().find_map(|effect| match effect {
-                Effect::Answer(_, answer) => Some(answer.clone()),
+                SessionEffect::Answer(_, answer) => Some(answer.clone()),
                 _ => None,
             });
             match typed.get(&id).filter(|(at, ..)| clock - at < REQUEST_ID_TTL_SECONDS) {
@@ -61,15 +62,15 @@ proptest! {
                 }
                 Some(_) => {
                     prop_assert_eq!(writes, 0);
-                    prop_assert_eq!(answer, Some(Err(Refusal::RequestIdReused)));
+                    prop_assert_eq!(answer, Some(Err(TerminalRefusal::RequestIdReused)));
                 }
                 None => {
                     prop_assert_eq!(writes, 1);
                     typed.insert(id, (clock, sender, text));
                     // The terminal may not have accepted all bytes; that does not matter for a retry.
                     let left = if reads { 0 } else { words.len() };
-                    session.handle(Input::Offered(left), now, &Blank);
-                    session.handle(Input::Wrote(0), now, &Blank);
+                    session.handle(SessionInput::Offered(left), now, &BlankScreen);
+                    session.handle(SessionInput::Wrote(0), now, &BlankScreen);
                 }
             }
         }

@@ -6,7 +6,7 @@ use crate::terminal::Size;
 
 /// Reason why a terminal session refuses a command, with its error message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum TerminalRefusal {
     /// The program has exited, or no further output can arrive.
     #[error("the program has ended")]
     Ended,
@@ -58,7 +58,7 @@ pub enum Refusal {
     TooManyWaits,
 }
 
-impl Refusal {
+impl TerminalRefusal {
     /// Returns the stable code of the refusal.
     pub fn reason(&self) -> Reason {
         match self {
@@ -80,7 +80,7 @@ impl Refusal {
     }
 }
 
-impl From<InputLoss> for Refusal {
+impl From<InputLoss> for TerminalRefusal {
     fn from(loss: InputLoss) -> Self {
         match loss {
             InputLoss::Ended => Self::Ended,

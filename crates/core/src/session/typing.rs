@@ -5,26 +5,30 @@ use std::time::Instant;
 use super::delivery::PendingCaller;
 use super::interrupt::{CTRL_C, InterruptStage, InterruptStep, SentInterrupt, UnreadCheck};
 use super::{
-    AnswerAt, Command, DeliveryState, Effect, InputAccepted, InputLoss, MAX_QUEUED_INPUT_BYTES, Refusal, Session,
-    Status, Ticket, UnreadInput,
+    AnswerTiming, DeliveryState, InputAccepted, InputLoss, MAX_QUEUED_INPUT_BYTES, ProgramStatus, SessionEffect,
+    SessionMachine, TerminalCommand, TerminalRefusal, Ticket, UnreadInput,
 };
 use crate::event::Event;
 use crate::request::FingerprintedId;
 
-impl Session {
+impl SessionMachine {
     /// Returns the answer if the request id was used before: the stored answer to a retry, or a refusal.
-    fn known(&mut self, request: Option<&FingerprintedId>, now: Instant) -> Option<Result<InputAccepted, Refusal>> {
+    fn known(
+        &mut self,
+        request: Option<&FingerprintedId>,
+        now: Instant,
+    ) -> Option<Result<InputAccepted, TerminalRefusal>> {
         request.and_then(|request| self.receipts.known(request, now))
     }
 
     /// Returns `refusal` as the answer to a command that the engine refuses. A retry of an accepted command receives
-    /// the stored answer instead.
+    /// the stored answer instead. If the session has ended or cannot store the request id, returns that refusal.
     pub fn refuse(
         &mut self,
         request: Option<&FingerprintedId>,
-        refusal: Refusal,
+        refusal: TerminalRefusal,
         now: Instant,
-    ) -> Result<InputAccepted, Refusal> {
+    ) -> Result<InputAccepted, TerminalRefusal> {
         self.known(request, now).unwrap_or_else(|| {
             self.admit(request)?;
             Err(refusal)
@@ -35,83 +39,87 @@ impl Session {
         &mut self,
         ticket: Ticket,
         request: Option<FingerprintedId>,
-        command: Command,
+        command: TerminalCommand,
         now: Instant,
-        effects: &mut Vec<Effect>,
+        effects: &mut Vec<SessionEffect>,
     ) {
         if let Some(answer) = self.known(request.as_ref(), now) {
-            return effects.push(Effect::Answer(ticket, answer));
+            return effects.push(SessionEffect::Answer(ticket, answer));
         }
         if let Err(refusal) = self.admit(request.as_ref()).and_then(|()| self.admit_command(&command)) {
-            return effects.push(Effect::Answer(ticket, Err(refusal)));
+            return effects.push(SessionEffect::Answer(ticket, Err(refusal)));
         }
         let id = request.as_ref().map(|request| request.id.clone());
         let enter = |delivery| request.map(|request| self.receipts.enter(request, delivery, now));
         match command {
-            Command::Type { bytes, answer } => {
+            TerminalCommand::Type { bytes, answer } => {
                 enter(DeliveryState::Queued);
                 self.count(bytes.len(), effects);
                 return self.send(Some(PendingCaller { ticket: Some(ticket), id, answer }), bytes, now, effects);
             }
-            Command::Interrupt { then } => {
+            TerminalCommand::Interrupt { then } => {
                 enter(DeliveryState::Queued);
                 let stage = InterruptStage::discarding(self.queued, self.last_typed, now);
                 self.lose(InputLoss::Interrupted, effects);
                 self.interrupting = Some(stage);
                 self.count(1 + then.len(), effects);
-                let caller = Some(PendingCaller { ticket: Some(ticket), id, answer: AnswerAt::Settled });
+                let caller = Some(PendingCaller { ticket: Some(ticket), id, answer: AnswerTiming::Settled });
                 match then.is_empty() {
                     true => self.interrupt_caller = caller,
                     false => self.held_input.push_back((caller, then)),
                 }
-                return effects.push(Effect::DiscardInput { keep_next: true });
+                return effects.push(SessionEffect::DiscardInput { keep_next: true });
             }
-            Command::Resize(size) => effects.extend([Effect::Resize(size), Effect::Publish(Event::Resized(size))]),
-            Command::Signal(number, target) => effects.push(Effect::Signal(number, target)),
-            Command::Mark(label) => {
-                effects.extend([Effect::Mark(label.clone()), Effect::Publish(Event::Marked(label))])
+            TerminalCommand::Resize(size) => {
+                effects.extend([SessionEffect::Resize(size), SessionEffect::Publish(Event::Resized(size))])
+            }
+            TerminalCommand::Signal(number, target) => effects.push(SessionEffect::Signal(number, target)),
+            TerminalCommand::Mark(label) => {
+                effects.extend([SessionEffect::Mark(label.clone()), SessionEffect::Publish(Event::Marked(label))])
             }
         }
         enter(DeliveryState::Queued);
-        let caller = PendingCaller { ticket: Some(ticket), id, answer: AnswerAt::Offered };
+        let caller = PendingCaller { ticket: Some(ticket), id, answer: AnswerTiming::Offered };
         effects.extend(self.receipts.settle(caller, DeliveryState::Delivered(now)));
     }
 
-    fn admit(&self, request: Option<&FingerprintedId>) -> Result<(), Refusal> {
-        if self.drained || matches!(self.status, Status::Exited(_)) {
-            return Err(Refusal::Ended);
+    fn admit(&self, request: Option<&FingerprintedId>) -> Result<(), TerminalRefusal> {
+        if self.drained || matches!(self.status, ProgramStatus::Exited(_)) {
+            return Err(TerminalRefusal::Ended);
         }
         if request.is_some() {
-            self.receipts.check_capacity().map_err(|_| Refusal::LedgerFull)?;
+            self.receipts.check_capacity().map_err(|_| TerminalRefusal::LedgerFull)?;
         }
         Ok(())
     }
 
-    fn admit_command(&self, command: &Command) -> Result<(), Refusal> {
+    fn admit_command(&self, command: &TerminalCommand) -> Result<(), TerminalRefusal> {
         match command {
-            Command::Type { bytes, .. } | Command::Interrupt { then: bytes }
+            TerminalCommand::Type { bytes, .. } | TerminalCommand::Interrupt { then: bytes }
                 if bytes.len() > MAX_QUEUED_INPUT_BYTES =>
             {
-                Err(Refusal::TooLong(bytes.len()))
+                Err(TerminalRefusal::TooLong(bytes.len()))
             }
             // An interrupt discards the queue, so the size of the queue does not limit an interrupt.
-            Command::Type { bytes, .. } if self.queued() + bytes.len() > MAX_QUEUED_INPUT_BYTES => {
-                Err(Refusal::QueueFull { queued: self.queued() })
+            TerminalCommand::Type { bytes, .. } if self.queued() + bytes.len() > MAX_QUEUED_INPUT_BYTES => {
+                Err(TerminalRefusal::QueueFull { queued: self.queued() })
             }
-            Command::Resize(_) if self.attached => Err(Refusal::Attached),
-            Command::Signal(..) | Command::Interrupt { .. } if self.hosted => Err(Refusal::NoProcess),
+            TerminalCommand::Resize(_) if self.attached => Err(TerminalRefusal::Attached),
+            TerminalCommand::Signal(..) | TerminalCommand::Interrupt { .. } if self.hosted => {
+                Err(TerminalRefusal::NoProcess)
+            }
             _ => Ok(()),
         }
     }
 
-    fn count(&mut self, bytes: usize, effects: &mut Vec<Effect>) {
+    fn count(&mut self, bytes: usize, effects: &mut Vec<SessionEffect>) {
         self.typed_bytes += bytes as u64;
-        effects.push(Effect::Publish(Event::Typed { bytes }));
+        effects.push(SessionEffect::Publish(Event::Typed { bytes }));
     }
 
     /// Writes the bytes to the terminal. If an interrupt is in progress or earlier input is held back, holds these
     /// bytes back too.
-    fn send(&mut self, caller: Option<PendingCaller>, bytes: Vec<u8>, now: Instant, effects: &mut Vec<Effect>) {
+    fn send(&mut self, caller: Option<PendingCaller>, bytes: Vec<u8>, now: Instant, effects: &mut Vec<SessionEffect>) {
         if self.interrupting.is_some() || !self.held_input.is_empty() {
             return self.held_input.push_back((caller, bytes));
         }
@@ -119,8 +127,9 @@ impl Session {
         self.write(caller, bytes, now, effects);
     }
 
-    /// Writes the first input that was held back. [`offered`](Session::offered) then continues with the next input.
-    fn release(&mut self, now: Instant, effects: &mut Vec<Effect>) {
+    /// Writes the first input that was held back. [`offered`](SessionMachine::offered) then continues with the next
+    /// input.
+    fn release(&mut self, now: Instant, effects: &mut Vec<SessionEffect>) {
         if self.interrupting.is_none()
             && let Some((caller, bytes)) = self.held_input.pop_front()
         {
@@ -129,21 +138,21 @@ impl Session {
         }
     }
 
-    pub(super) fn discarded(&mut self, unread: UnreadInput, now: Instant, effects: &mut Vec<Effect>) {
+    pub(super) fn discarded(&mut self, unread: UnreadInput, now: Instant, effects: &mut Vec<SessionEffect>) {
         let Some(stage) = &mut self.interrupting else { return };
         match stage.discarded(unread, now) {
             InterruptStep::Wait => {}
-            InterruptStep::Signal => effects.push(Effect::Interrupt),
+            InterruptStep::Signal => effects.push(SessionEffect::Interrupt),
             InterruptStep::Byte => self.write(None, vec![CTRL_C], now, effects),
         }
     }
 
-    pub(super) fn interrupted(&mut self, now: Instant, effects: &mut Vec<Effect>) {
+    pub(super) fn interrupted(&mut self, now: Instant, effects: &mut Vec<SessionEffect>) {
         self.interrupting = Some(InterruptStage::Settling(SentInterrupt::by_signal(now)));
         self.settle(now, effects);
     }
 
-    pub(super) fn unread(&mut self, unread: UnreadInput, now: Instant, effects: &mut Vec<Effect>) {
+    pub(super) fn unread(&mut self, unread: UnreadInput, now: Instant, effects: &mut Vec<SessionEffect>) {
         let settling = match &mut self.interrupting {
             None => return,
             Some(InterruptStage::Settling(settling)) => settling,
@@ -160,17 +169,17 @@ impl Session {
         }
     }
 
-    fn discard_again(&mut self, effects: &mut Vec<Effect>) {
+    fn discard_again(&mut self, effects: &mut Vec<SessionEffect>) {
         self.queued = 0;
         self.interrupting = Some(InterruptStage::DiscardingAgain);
-        effects.push(Effect::DiscardInput { keep_next: false });
+        effects.push(SessionEffect::DiscardInput { keep_next: false });
     }
 
     /// Continues an interrupt: answers the callers that need not wait longer, and starts to write the held input when
     /// the program has handled the interrupt.
-    pub(super) fn settle(&mut self, now: Instant, effects: &mut Vec<Effect>) {
+    pub(super) fn settle(&mut self, now: Instant, effects: &mut Vec<SessionEffect>) {
         if self.interrupting.as_ref().is_some_and(|stage| stage.is_quiet(now)) {
-            return effects.push(Effect::CheckUnreadInput);
+            return effects.push(SessionEffect::CheckUnreadInput);
         }
         let Some(InterruptStage::Settling(settling)) = &self.interrupting else { return };
         if settling.delivered()
@@ -183,45 +192,46 @@ impl Session {
             return self.release(now, effects);
         }
         if settling.must_check(now) {
-            effects.push(Effect::CheckUnreadInput);
+            effects.push(SessionEffect::CheckUnreadInput);
         }
         if settling.is_late(now) {
             let waiting = self.held_input.iter_mut().filter_map(|(caller, _)| caller.as_mut());
             let done = InputAccepted { delivery: DeliveryState::Queued, duplicate: false };
-            let tickets =
-                waiting.filter(|caller| caller.answer == AnswerAt::Offered).filter_map(|caller| caller.ticket.take());
-            effects.extend(tickets.map(|ticket| Effect::Answer(ticket, Ok(done))));
+            let tickets = waiting
+                .filter(|caller| caller.answer == AnswerTiming::Offered)
+                .filter_map(|caller| caller.ticket.take());
+            effects.extend(tickets.map(|ticket| SessionEffect::Answer(ticket, Ok(done))));
         }
     }
 
-    fn write(&mut self, caller: Option<PendingCaller>, bytes: Vec<u8>, now: Instant, effects: &mut Vec<Effect>) {
+    fn write(&mut self, caller: Option<PendingCaller>, bytes: Vec<u8>, now: Instant, effects: &mut Vec<SessionEffect>) {
         self.last_typed = Some(now);
         self.queued += bytes.len();
         self.receipts.queue(bytes.len());
         self.offered = caller;
-        effects.push(Effect::Write(bytes));
+        effects.push(SessionEffect::Write(bytes));
     }
 
     /// Writes bytes that were typed at the attached terminal. They have no caller to answer.
-    pub(super) fn keys(&mut self, bytes: Vec<u8>, now: Instant, effects: &mut Vec<Effect>) {
+    pub(super) fn keys(&mut self, bytes: Vec<u8>, now: Instant, effects: &mut Vec<SessionEffect>) {
         self.send(None, bytes, now, effects);
     }
 
     /// Forwards a reply of wh's terminal emulator to the program. The reply is dropped if a terminal is attached,
     /// because that terminal sends its own replies, or if the queue is full.
-    pub(super) fn replied(&mut self, bytes: Vec<u8>, effects: &mut Vec<Effect>) {
+    pub(super) fn replied(&mut self, bytes: Vec<u8>, effects: &mut Vec<SessionEffect>) {
         if !bytes.is_empty() && !self.attached && self.queued + bytes.len() <= MAX_QUEUED_INPUT_BYTES {
             self.queued += bytes.len();
             self.receipts.queue(bytes.len());
-            effects.push(Effect::Reply(bytes));
+            effects.push(SessionEffect::Reply(bytes));
         }
     }
 
-    pub(super) fn offered(&mut self, left: usize, now: Instant, effects: &mut Vec<Effect>) {
+    pub(super) fn offered(&mut self, left: usize, now: Instant, effects: &mut Vec<SessionEffect>) {
         if let Some(mut caller) = self.offered.take() {
-            if left > 0 && caller.answer == AnswerAt::Offered {
+            if left > 0 && caller.answer == AnswerTiming::Offered {
                 let done = InputAccepted { delivery: DeliveryState::Queued, duplicate: false };
-                effects.extend(caller.ticket.take().map(|ticket| Effect::Answer(ticket, Ok(done))));
+                effects.extend(caller.ticket.take().map(|ticket| SessionEffect::Answer(ticket, Ok(done))));
             }
             self.receipts.wait(caller);
         }
@@ -229,13 +239,13 @@ impl Session {
         self.release(now, effects);
     }
 
-    pub(super) fn remaining(&mut self, left: usize, now: Instant, effects: &mut Vec<Effect>) {
+    pub(super) fn remaining(&mut self, left: usize, now: Instant, effects: &mut Vec<SessionEffect>) {
         self.queued = left;
         effects.extend(self.receipts.remaining(left, now));
     }
 
     /// Marks all queued and held input as lost.
-    pub(super) fn lose(&mut self, loss: InputLoss, effects: &mut Vec<Effect>) {
+    pub(super) fn lose(&mut self, loss: InputLoss, effects: &mut Vec<SessionEffect>) {
         self.queued = 0;
         self.interrupting = None;
         let held = self.held_input.drain(..).filter_map(|(caller, _)| caller);

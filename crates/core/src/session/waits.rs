@@ -114,7 +114,8 @@ impl Waits {
         over
     }
 
-    /// Returns the time since the last change of the screen.
+    /// Returns the time since the last change of the screen: zero during a burst of output or if no wait needs the
+    /// time, [`Duration::MAX`] if no further output can arrive.
     fn quiet_for(&mut self, seen: &WaitContext, view: &impl ScreenAccess) -> Duration {
         if seen.over {
             return Duration::MAX;

@@ -20,7 +20,7 @@ use crate::space::command::ConversationCommand;
 use read::Words;
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Slash {
+pub enum SlashCommand {
     /// Command that the space executes.
     Space(ConversationCommand),
     /// Command that the user interface executes.
@@ -80,7 +80,7 @@ pub fn find(name: &str) -> Option<&'static CommandRow> {
 }
 
 /// Parses a slash command. A command without a row becomes a [`ConversationCommand::AgentCommand`].
-pub fn parse(line: &str) -> Result<Slash, SlashError> {
+pub fn parse(line: &str) -> Result<SlashCommand, SlashError> {
     let words = Words::new(line);
     let Some(row) = find(words.name) else { return Ok(words.as_agent_command()) };
     (row.read)(&words).map_err(|problem| SlashError { problem, usage: row.usage() })

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{PaneName, Slash, UiCommand, Visibility};
+use super::{PaneName, SlashCommand, UiCommand, Visibility};
 use crate::posted::PostedEnvelope;
 use crate::space::ParticipantId;
 use crate::space::command::{ConversationCommand, MessageSelector, TargetCommand};
@@ -20,7 +20,7 @@ pub(super) const PANES: &[&str] = &["board", "tools"];
 /// Operations of `/mcp` on a server.
 pub(super) const MCP_VERBS: &[&str] = &["reconnect", "enable", "disable"];
 
-pub(super) type SlashResult = Result<Slash, &'static str>;
+pub(super) type SlashResult = Result<SlashCommand, &'static str>;
 
 /// Line with a slash command, split into words.
 #[derive(Debug)]
@@ -74,17 +74,20 @@ impl<'a> Words<'a> {
     }
 
     /// Returns the complete line as a command that an agent may support.
-    pub(super) fn as_agent_command(&self) -> Slash {
-        Slash::Space(ConversationCommand::AgentCommand { name: self.name.to_owned(), line: self.line.to_owned() })
+    pub(super) fn as_agent_command(&self) -> SlashCommand {
+        SlashCommand::Space(ConversationCommand::AgentCommand {
+            name: self.name.to_owned(),
+            line: self.line.to_owned(),
+        })
     }
 }
 
 pub(super) fn space(command: ConversationCommand) -> SlashResult {
-    Ok(Slash::Space(command))
+    Ok(SlashCommand::Space(command))
 }
 
 pub(super) fn ui(command: UiCommand) -> SlashResult {
-    Ok(Slash::Ui(command))
+    Ok(SlashCommand::Ui(command))
 }
 
 /// Returns the command that sends `call` to the participant named by the first argument. Without an argument, the only
@@ -225,7 +228,7 @@ pub(super) fn stream(words: &Words<'_>) -> SlashResult {
         }
         ["request", _, ..] => Err("the direction must be upload, download or both"),
         ["close", id, ..] => space(ConversationCommand::CloseStream((*id).into())),
-        _ => Err("the action must be request or close"),
+        _ => Err("give request and a participant, or close and an id"),
     }
 }
 
@@ -236,5 +239,5 @@ pub(super) fn envelope(words: &Words<'_>) -> SlashResult {
     let json = Some(words.after(4)).filter(|text| !text.is_empty()).unwrap_or("{}");
     let arguments: Value = serde_json::from_str(json).map_err(|_| "the arguments are not valid JSON")?;
     let posted = PostedEnvelope::tool_call(ParticipantId::from(participant), name, arguments);
-    posted.command().map(Slash::Space).map_err(|_| "the envelope is not valid")
+    posted.command().map(SlashCommand::Space).map_err(|_| "the envelope is not valid")
 }

@@ -1,7 +1,7 @@
 //! Table of slash commands. Each row has the names, arguments, help and parser of a command.
 
 use super::read::{self, Words};
-use super::{Slash, UiCommand};
+use super::{SlashCommand, UiCommand};
 use crate::space::command::ConversationCommand;
 use crate::space::harness::Call;
 
@@ -14,7 +14,7 @@ pub struct CommandRow {
     /// Line of the command in the help.
     pub listing: HelpListing,
     /// Parser for a line that begins with one of the names.
-    pub(super) read: fn(&Words<'_>) -> Result<Slash, &'static str>,
+    pub(super) read: fn(&Words<'_>) -> Result<SlashCommand, &'static str>,
 }
 
 /// Argument form of a command, with its help.
@@ -94,8 +94,8 @@ impl ArgumentForm {
         format!("/{name}{}", written.collect::<String>())
     }
 
-    /// True if a line of this form can begin with these arguments: each argument that the form restricts to fixed words
-    /// must be one of these words.
+    /// True if a line of this form can begin with these arguments: each required argument that the form restricts to
+    /// fixed words must be one of these words.
     pub fn fits(&self, words: &[&str]) -> bool {
         let fixed = |argument: &Argument| !argument.written.starts_with('[') && argument.is_words();
         words
@@ -146,7 +146,7 @@ const fn row(
     names: &'static [&'static str],
     listing: HelpListing,
     forms: &'static [ArgumentForm],
-    read: fn(&Words<'_>) -> Result<Slash, &'static str>,
+    read: fn(&Words<'_>) -> Result<SlashCommand, &'static str>,
 ) -> CommandRow {
     CommandRow { names, forms, listing, read }
 }
@@ -202,7 +202,7 @@ pub const ROWS: &[CommandRow] = &[
     row(
         &["sessions", "conversations"],
         With("agent"),
-        &[form(&[OPTIONAL_AGENT], "Resume a saved conversation of the agent")],
+        &[form(&[OPTIONAL_AGENT], "List the agent's saved conversations, or resume one")],
         read::conversations,
     ),
     row(
@@ -320,10 +320,7 @@ pub const ROWS: &[CommandRow] = &[
     row(
         &["rewind"],
         Own(ParticipantControls),
-        &[form(
-            &[free("[NUMBER"), argument("[now]]", &[Fixed(&["now"])])],
-            "List the rewind points of files, or rewind to one",
-        )],
+        &[form(&[free("[NUMBER"), argument("[now]]", &[Fixed(&["now"])])], "List or restore file checkpoints")],
         read::call_by_name,
     ),
     row(&["agents"], With("agent"), &[form(&[], "List the agents")], read::agents),

@@ -34,7 +34,7 @@ fn every_usage_parses_by_every_name() {
         for (name, form) in row.names.iter().flat_map(|name| row.forms.iter().map(move |form| (name, form))) {
             for line in examples(name, form) {
                 let parsed = parse(&line).unwrap_or_else(|mistake| panic!("{line}: {mistake}"));
-                let of_agent = matches!(parsed, Slash::Space(ConversationCommand::AgentCommand { .. }));
+                let of_agent = matches!(parsed, SlashCommand::Space(ConversationCommand::AgentCommand { .. }));
                 assert!(!of_agent, "{line} is a command of wh");
                 assert_eq!(parse(&format!(" {line} ")), Ok(parsed), "blanks around it");
             }
@@ -74,7 +74,10 @@ fn a_mistake_has_the_usage_of_its_command() {
         ("/pause", "a participant is missing; usage: /pause PARTICIPANT [SECONDS] [REASON]"),
         ("/login a b c", "the login code must be one word; usage: /login [AGENT] [cancel|CODE]"),
         ("/ui nonsense", "the argument must be board, tools or clear; usage: /ui board|tools [open|close|auto]"),
-        ("/stream", "the action must be request or close; usage: /stream request PARTICIPANT DIRECTION [DESCRIPTION]"),
+        (
+            "/stream",
+            "give request and a participant, or close and an id; usage: /stream request PARTICIPANT DIRECTION [DESCRIPTION]",
+        ),
     ] {
         assert_eq!(parse(line).unwrap_err().to_string(), expected, "{line}");
     }

@@ -12,8 +12,8 @@ use serde_json::Value;
 use question::{bounded_question, store_full_description};
 
 use super::extent::{Extent, boundary, output_text, patch};
-use super::harness::{AgentOption, Capabilities, HarnessKey, Report, TurnOutcome};
-use super::item::{Body, Level, ToolCall, ToolResultPart};
+use super::harness::{AgentOption, HarnessKey, Report, ReportedCapabilities, TurnOutcome};
+use super::item::{ItemBody, NoticeLevel, ToolCall, ToolResultPart};
 
 /// Maximum number of shown bytes of a tool call's result. The arguments of the call have the same maximum.
 pub const MAX_SHOWN_RESULT_BYTES: usize = 50_000;
@@ -110,36 +110,36 @@ impl ReportBounds {
         bounded
     }
 
-    fn item(&mut self, key: HarnessKey, body: Body, done: bool, bounded: &mut BoundedReport) {
+    fn item(&mut self, key: HarnessKey, body: ItemBody, done: bool, bounded: &mut BoundedReport) {
         let known = self.growing.remove(&key);
         let (body, tool, length, rest) = match body {
-            Body::Tool(call) => {
+            ItemBody::Tool(call) => {
                 let (call, rest) = bounded_call(call);
                 let length = output_text(&call.output).len();
-                (Body::Tool(call), true, length, rest)
+                (ItemBody::Tool(call), true, length, rest)
             }
-            Body::Text { mut text, attachments } => {
+            ItemBody::Text { mut text, attachments } => {
                 let rest = text.split_off(boundary(&text, MAX_SHOWN_TEXT_BYTES));
                 let length = text.len();
-                (Body::Text { text, attachments }, false, length, rest)
+                (ItemBody::Text { text, attachments }, false, length, rest)
             }
-            Body::Thought { mut text, action, tokens } => {
+            ItemBody::Thought { mut text, action, tokens } => {
                 let rest = text.split_off(boundary(&text, MAX_SHOWN_TEXT_BYTES));
                 let length = text.len();
-                (Body::Thought { text, action: action.map(line), tokens }, false, length, rest)
+                (ItemBody::Thought { text, action: action.map(line), tokens }, false, length, rest)
             }
-            Body::Notice { level, topic, lines } => {
-                let body = Body::Notice { level, topic: line(topic), lines: bounded_lines(lines) };
+            ItemBody::Notice { level, topic, lines } => {
+                let body = ItemBody::Notice { level, topic: line(topic), lines: bounded_lines(lines) };
                 return bounded.reports.push(Report::Item { key, body, done });
             }
-            Body::Act { kind, mut payload, about } => {
+            ItemBody::Act { kind, mut payload, about } => {
                 fit(&mut payload, MAX_SHOWN_RESULT_BYTES);
-                return bounded.reports.push(Report::Item { key, body: Body::Act { kind, payload, about }, done });
+                return bounded.reports.push(Report::Item { key, body: ItemBody::Act { kind, payload, about }, done });
             }
-            Body::Question { question, closing } => {
+            ItemBody::Question { question, closing } => {
                 let (question, cut) = bounded_question(question);
                 let extent = cut.map(|whole| store_full_description(&key, whole, bounded));
-                let body = Body::Question { question, closing };
+                let body = ItemBody::Question { question, closing };
                 return bounded.reports.push(with_extent(Report::Item { key, body, done }, extent));
             }
         };
@@ -190,8 +190,9 @@ impl ReportBounds {
 /// Returns a notice for a text that is not shown completely. A tool call needs no notice, because its item shows the
 /// size.
 fn notice(growth: ItemGrowth) -> Option<Report> {
-    let notice =
-        || Report::Notice(Level::Warning, format!("a text is too long to be shown completely: {}", growth.extent));
+    let notice = || {
+        Report::Notice(NoticeLevel::Warning, format!("a text is too long to be shown completely: {}", growth.extent))
+    };
     (growth.is_cut() && !growth.tool).then(notice)
 }
 
@@ -207,12 +208,12 @@ fn with_extent(report: Report, extent: Option<Extent>) -> Report {
 }
 
 /// Returns the hash of the content that is shown.
-fn shown_hash(body: &Body) -> u64 {
+fn shown_hash(body: &ItemBody) -> u64 {
     let mut hasher = DefaultHasher::new();
     match body {
-        Body::Text { text, .. } | Body::Thought { text, .. } => text.hash(&mut hasher),
-        Body::Tool(call) => output_text(&call.output).hash(&mut hasher),
-        Body::Question { .. } | Body::Notice { .. } | Body::Act { .. } => {}
+        ItemBody::Text { text, .. } | ItemBody::Thought { text, .. } => text.hash(&mut hasher),
+        ItemBody::Tool(call) => output_text(&call.output).hash(&mut hasher),
+        ItemBody::Question { .. } | ItemBody::Notice { .. } | ItemBody::Act { .. } => {}
     }
     hasher.finish()
 }
@@ -264,7 +265,7 @@ pub fn fit(value: &mut Value, most: usize) {
     }
 }
 
-/// Number of bytes that each JSON value counts in addition to its text.
+/// Number of bytes that are counted for each JSON value in addition to its text.
 const COUNTED_VALUE_BYTES: usize = 8;
 
 fn fits(value: &Value, room: &mut usize) -> bool {
@@ -406,12 +407,12 @@ fn bounded_outcome(outcome: TurnOutcome) -> TurnOutcome {
     }
 }
 
-fn bounded_capabilities(capabilities: Capabilities) -> Capabilities {
+fn bounded_capabilities(capabilities: ReportedCapabilities) -> ReportedCapabilities {
     let named = |mut list: Vec<AgentOption>| {
         list.truncate(MAX_LISTED_ENTRIES);
         list.into_iter().map(|one| AgentOption { id: line(one.id), title: line(one.title) }).collect()
     };
-    Capabilities {
+    ReportedCapabilities {
         models: named(capabilities.models),
         modes: named(capabilities.modes),
         commands: named(capabilities.commands),

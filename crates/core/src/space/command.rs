@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::harness::Call;
 use super::item::Attachment;
 use super::name::{ItemId, ParticipantId, StreamId};
-use super::question::{Answer, WrongAnswer};
+use super::question::{Answer, InvalidAnswer};
 use super::roster::AgentRequest;
 use crate::reason::Reason;
 use crate::receipt::Receipt;
@@ -122,7 +122,7 @@ pub enum MessageSelector {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CommandAccepted {
     pub receipt: Receipt,
-    /// Result of the command as text lines for people.
+    /// Result of the command as human-readable text lines.
     pub lines: Vec<String>,
     /// True if the command is a retry of an accepted command.
     pub duplicate: bool,
@@ -192,7 +192,7 @@ pub enum SpaceRefusal {
     Closed(ItemId, String),
     /// The answer does not fit the question.
     #[error(transparent)]
-    WrongAnswer(#[from] WrongAnswer),
+    WrongAnswer(#[from] InvalidAnswer),
     /// The command approves or rejects the question, but the question has no such option.
     #[error("the question has no option for this decision (approve or reject); choose an option by its id")]
     NoPlainAnswer,
@@ -201,7 +201,7 @@ pub enum SpaceRefusal {
     #[error("no turn is running, so there is nothing to interrupt")]
     NothingToInterrupt,
     /// No message or acknowledgement matches the selector.
-    #[error("nothing is waiting for {0}")]
+    #[error("no message is waiting for {0}")]
     #[serde(rename = "NothingChosen")]
     NothingSelected(String),
     #[error("Unknown command: /{0};{hint} /help lists the commands", hint = suggestion(.0))]

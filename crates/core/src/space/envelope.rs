@@ -15,9 +15,9 @@ use std::time::SystemTime;
 use serde_json::{Value, json};
 
 use super::extent::Extent;
-use super::item::{Attachment, Body, Item, Progress, ToolCall, ToolResultPart, ToolStatus};
+use super::item::{Attachment, Item, ItemBody, ItemProgress, ToolCall, ToolResultPart, ToolStatus};
 use super::name::ParticipantId;
-use super::question::{Answer, Closing, Question, QuestionDetail, QuestionKind};
+use super::question::{Answer, Question, QuestionCloseReason, QuestionDetail, QuestionKind};
 
 /// Protocol version of the envelopes.
 pub const PROTOCOL: &str = "mew/v0.4";
@@ -43,14 +43,14 @@ pub struct Envelope {
 /// Returns the maximum number of envelopes of the item in its present state, listed or not.
 pub fn max_count(item: &Item) -> usize {
     match (&item.body, item.progress) {
-        (_, Progress::Retracted) => 0,
-        (Body::Text { .. }, Progress::Growing) => 0,
-        (Body::Thought { .. }, Progress::Growing) => 1,
-        (Body::Thought { text, .. }, Progress::Cut) => 2 + usize::from(!text.is_empty()),
-        (Body::Thought { .. }, _) => 3,
-        (Body::Tool(call), _) => 1 + usize::from(call.status.is_over()),
-        (Body::Question { closing, .. }, _) => 1 + usize::from(closing.is_some()),
-        (Body::Text { .. } | Body::Notice { .. } | Body::Act { .. }, _) => 1,
+        (_, ItemProgress::Retracted) => 0,
+        (ItemBody::Text { .. }, ItemProgress::Growing) => 0,
+        (ItemBody::Thought { .. }, ItemProgress::Growing) => 1,
+        (ItemBody::Thought { text, .. }, ItemProgress::Cut) => 2 + usize::from(!text.is_empty()),
+        (ItemBody::Thought { .. }, _) => 3,
+        (ItemBody::Tool(call), _) => 1 + usize::from(call.status.is_over()),
+        (ItemBody::Question { closing, .. }, _) => 1 + usize::from(closing.is_some()),
+        (ItemBody::Text { .. } | ItemBody::Notice { .. } | ItemBody::Act { .. }, _) => 1,
     }
 }
 
@@ -58,7 +58,7 @@ pub fn max_count(item: &Item) -> usize {
 /// counted, because the agent may still ask for permission. The state machine lists that envelope later.
 pub fn due_count(item: &Item) -> usize {
     match &item.body {
-        Body::Tool(call) if !call.status.is_over() => 0,
+        ItemBody::Tool(call) if !call.status.is_over() => 0,
         _ => max_count(item),
     }
 }
@@ -97,23 +97,23 @@ pub fn at(item: &Item, place: usize) -> Option<Envelope> {
         ..later(suffix, kind, payload)
     };
     Some(match (&item.body, place) {
-        (Body::Text { text, attachments }, _) => first("chat", chat(text, attachments, item.extent)),
-        (Body::Thought { action, .. }, 0) => first("reasoning/start", json!({ "message": action })),
-        (Body::Thought { .. }, last) if item.progress == Progress::Cut && last + 1 == max_count(item) => {
+        (ItemBody::Text { text, attachments }, _) => first("chat", chat(text, attachments, item.extent)),
+        (ItemBody::Thought { action, .. }, 0) => first("reasoning/start", json!({ "message": action })),
+        (ItemBody::Thought { .. }, last) if item.progress == ItemProgress::Cut && last + 1 == max_count(item) => {
             of_reasoning("end", "reasoning/cancel", json!({ "reason": "interrupted" }))
         }
-        (Body::Thought { text, action, tokens }, 1) => {
+        (ItemBody::Thought { text, action, tokens }, 1) => {
             let thought = json!({ "reasoning": text, "action": action, "usage": { "total_tokens": tokens } });
             of_reasoning("thought", "reasoning/thought", thought)
         }
-        (Body::Thought { .. }, _) => of_reasoning("end", "reasoning/conclusion", json!({ "message": null })),
-        (Body::Tool(call), 0) => {
+        (ItemBody::Thought { .. }, _) => of_reasoning("end", "reasoning/conclusion", json!({ "message": null })),
+        (ItemBody::Tool(call), 0) => {
             let parameters = json!({ "name": call.name, "arguments": call.input });
             first("mcp/request", json!({ "method": "tools/call", "params": parameters }))
         }
-        (Body::Tool(call), _) => later("end", "mcp/response", response(call, item.extent)),
-        (Body::Question { question, .. }, 0) => first("mcp/proposal", proposal(question)),
-        (Body::Question { question, closing }, _) => {
+        (ItemBody::Tool(call), _) => later("end", "mcp/response", response(call, item.extent)),
+        (ItemBody::Question { question, .. }, 0) => first("mcp/proposal", proposal(question)),
+        (ItemBody::Question { question, closing }, _) => {
             let (kind, payload, by) = closed(question, closing.as_ref()?, &item.id.to_string());
             let to = by.is_some().then(|| vec![item.from.clone()]);
             Envelope {
@@ -122,11 +122,11 @@ pub fn at(item: &Item, place: usize) -> Option<Envelope> {
                 ..later("end", kind, payload)
             }
         }
-        (Body::Notice { topic, lines, .. }, _) => {
+        (ItemBody::Notice { topic, lines, .. }, _) => {
             let payload = if lines.len() == 1 { json!({ "text": lines[0] }) } else { json!({ "lines": lines }) };
             Envelope { from: None, ..first(&format!("system/{topic}"), payload) }
         }
-        (Body::Act { kind, payload, about }, _) => {
+        (ItemBody::Act { kind, payload, about }, _) => {
             let correlation_id = about.iter().map(ToString::to_string).collect();
             Envelope { correlation_id, ..first(kind, payload.clone()) }
         }
@@ -204,11 +204,15 @@ fn parameters(question: &Question) -> Value {
     })
 }
 
-fn closed(question: &Question, closing: &Closing, id: &str) -> (&'static str, Value, Option<ParticipantId>) {
+fn closed(
+    question: &Question,
+    closing: &QuestionCloseReason,
+    id: &str,
+) -> (&'static str, Value, Option<ParticipantId>) {
     let (by, answer) = match closing {
-        Closing::Withdrawn => return ("mcp/withdraw", json!({ "reason": "no_longer_needed" }), None),
-        Closing::Cancelled => return ("mcp/withdraw", json!({ "reason": "interrupted" }), None),
-        Closing::Answered { by, answer } => (by, answer),
+        QuestionCloseReason::Withdrawn => return ("mcp/withdraw", json!({ "reason": "no_longer_needed" }), None),
+        QuestionCloseReason::Cancelled => return ("mcp/withdraw", json!({ "reason": "interrupted" }), None),
+        QuestionCloseReason::Answered { by, answer } => (by, answer),
     };
     let Answer { option, text } = answer;
     let chosen = option.as_deref().and_then(|id| question.option(id));

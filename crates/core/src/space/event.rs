@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use super::harness::{Capabilities, Tool, TurnOutcome, Usage};
+use super::harness::{ReportedCapabilities, Tool, TurnOutcome, Usage};
 use super::item::Item;
 use super::name::{ItemId, ParticipantId, StreamId, TurnId};
 use crate::receipt::Receipt;
@@ -28,7 +28,7 @@ pub enum SpaceEvent {
     /// The status of an agent's session has changed.
     Session(ParticipantId, AgentStatus),
     /// An agent reported its capabilities.
-    Capabilities(ParticipantId, Arc<Capabilities>),
+    Capabilities(ParticipantId, Arc<ReportedCapabilities>),
     /// An agent reported its tools.
     Tools(ParticipantId, Arc<[Tool]>),
     /// An agent reported its total usage so far.
@@ -63,7 +63,7 @@ pub enum SpaceEvent {
 }
 
 impl SpaceEvent {
-    /// Returns the approximate size of the event in memory in bytes.
+    /// Returns the approximate size of the item in the event in bytes; 0 for all other events, which are small.
     pub fn weight(&self) -> usize {
         match self {
             Self::Item(item) => item.weight(),

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::item::{Body, Item, ToolResultPart};
+use super::item::{Item, ItemBody, ToolResultPart};
 use super::question::QuestionDetail;
 
 /// Number of unchanged lines before and after the changed lines of a [`patch`].
@@ -55,7 +55,7 @@ pub enum PieceError {
     NoLongerStored,
 }
 
-/// Formats a size for people: `812 B`, `1.5 KB`, `12 MB`.
+/// Formats a size as human-readable text: `812 B`, `1.5 KB`, `12 MB`.
 pub fn size(bytes: u64) -> String {
     let (mut unit, mut divisor) = ("B", 1u128);
     for larger in ["KB", "MB", "GB", "TB"] {
@@ -99,10 +99,10 @@ impl Item {
     /// Returns the content of the item as text; `None` if its kind has no text.
     pub fn text(&self) -> Option<String> {
         match &self.body {
-            Body::Text { text, .. } | Body::Thought { text, .. } => Some(text.clone()),
-            Body::Tool(call) => Some(output_text(&call.output)),
-            Body::Question { question, .. } => Some(question.full_text()),
-            Body::Notice { .. } | Body::Act { .. } => None,
+            ItemBody::Text { text, .. } | ItemBody::Thought { text, .. } => Some(text.clone()),
+            ItemBody::Tool(call) => Some(output_text(&call.output)),
+            ItemBody::Question { question, .. } => Some(question.full_text()),
+            ItemBody::Notice { .. } | ItemBody::Act { .. } => None,
         }
     }
 
@@ -116,7 +116,7 @@ impl Item {
         read: impl FnOnce(u64) -> Option<String>,
     ) -> Result<TextPiece, PieceError> {
         let words = self.text().ok_or(PieceError::NoOutput)?;
-        let elsewhere = matches!(self.body, Body::Question { .. }) && self.extent.is_some();
+        let elsewhere = matches!(self.body, ItemBody::Question { .. }) && self.extent.is_some();
         let held = if elsewhere { 0 } else { words.len() as u64 };
         let extent = self.extent.unwrap_or(Extent { shown: held, whole: held });
         if offset > extent.whole {
@@ -148,11 +148,11 @@ impl Item {
         };
         ITEM_OVERHEAD_BYTES
             + match &self.body {
-                Body::Text { text, .. } | Body::Thought { text, .. } => text.len(),
-                Body::Tool(call) => value_weight(&call.input) + call.output.iter().map(output).sum::<usize>(),
-                Body::Question { question, .. } => question.details.iter().map(detail).sum(),
-                Body::Notice { lines, .. } => lines.iter().map(String::len).sum(),
-                Body::Act { payload, .. } => value_weight(payload),
+                ItemBody::Text { text, .. } | ItemBody::Thought { text, .. } => text.len(),
+                ItemBody::Tool(call) => value_weight(&call.input) + call.output.iter().map(output).sum::<usize>(),
+                ItemBody::Question { question, .. } => question.details.iter().map(detail).sum(),
+                ItemBody::Notice { lines, .. } => lines.iter().map(String::len).sum(),
+                ItemBody::Act { payload, .. } => value_weight(payload),
             }
     }
 
@@ -255,8 +255,8 @@ mod tests {
         assert_eq!((boundary("aé", 2), boundary("aé", 3), boundary("aé", 9), boundary("", 3)), (1, 3, 3, 0));
     }
 
-    fn item(body: Body, extent: Option<Extent>) -> Item {
-        let (at, progress) = (std::time::SystemTime::UNIX_EPOCH, crate::space::item::Progress::Done);
+    fn item(body: ItemBody, extent: Option<Extent>) -> Item {
+        let (at, progress) = (std::time::SystemTime::UNIX_EPOCH, crate::space::item::ItemProgress::Done);
         Item {
             id: "i1".into(),
             from: "demo".into(),
@@ -271,14 +271,14 @@ mod tests {
         }
     }
 
-    fn text(words: &str) -> Body {
-        Body::Text { text: words.to_owned(), attachments: Vec::new() }
+    fn text(words: &str) -> ItemBody {
+        ItemBody::Text { text: words.to_owned(), attachments: Vec::new() }
     }
 
-    fn tool(output: Vec<ToolResultPart>) -> Body {
+    fn tool(output: Vec<ToolResultPart>) -> ItemBody {
         use crate::space::item::{ToolCall, ToolKind, ToolStatus};
         let (name, title, input) = ("t".to_owned(), "T".to_owned(), serde_json::json!({"a": ["b", 1]}));
-        Body::Tool(ToolCall { name, title, kind: ToolKind::Other, input, status: ToolStatus::Completed, output })
+        ItemBody::Tool(ToolCall { name, title, kind: ToolKind::Other, input, status: ToolStatus::Completed, output })
     }
 
     #[test]
@@ -296,13 +296,13 @@ mod tests {
         assert_eq!((read.text.as_str(), read.next, read.extent), ("cdefghi", None, extent));
         assert_eq!(cut.piece(2, 9, |_| None), Err(PieceError::NoLongerStored));
         assert_eq!((cut.extent(), whole.extent()), (Some(extent), Some(Extent { shown: 3, whole: 3 })));
-        let act = item(Body::Act { kind: "a".to_owned(), payload: Value::Null, about: Vec::new() }, None);
+        let act = item(ItemBody::Act { kind: "a".to_owned(), payload: Value::Null, about: Vec::new() }, None);
         assert_eq!((act.piece(0, 9, |_| None), act.extent()), (Err(PieceError::NoOutput), None));
     }
 
     #[test]
     fn a_longer_item_has_more_weight() {
-        use crate::space::item::Level;
+        use crate::space::item::NoticeLevel;
         use crate::space::question::{Question, QuestionKind};
         let long = || "x".repeat(1000);
         let diff = ToolResultPart::Diff { path: long(), old: Some(long()), new: long() };
@@ -315,11 +315,11 @@ mod tests {
         let question = Question { kind, title: String::new(), details, options, accepts_text: true, preselects: false };
         let bodies = [
             (text(&long()), 1000),
-            (Body::Thought { text: long(), action: None, tokens: None }, 1000),
+            (ItemBody::Thought { text: long(), action: None, tokens: None }, 1000),
             (tool(vec![diff, ToolResultPart::Text(long())]), 4000),
-            (Body::Question { question, closing: None }, 3000),
-            (Body::Notice { level: Level::Info, topic: "t".to_owned(), lines: vec![long(), long()] }, 2000),
-            (Body::Act { kind: "a".to_owned(), payload: serde_json::json!([long()]), about: Vec::new() }, 1000),
+            (ItemBody::Question { question, closing: None }, 3000),
+            (ItemBody::Notice { level: NoticeLevel::Info, topic: "t".to_owned(), lines: vec![long(), long()] }, 2000),
+            (ItemBody::Act { kind: "a".to_owned(), payload: serde_json::json!([long()]), about: Vec::new() }, 1000),
         ];
         for (body, least) in bodies {
             let weight = item(body, None).weight();

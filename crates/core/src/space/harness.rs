@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::extent::Extent;
-use super::item::{Attachment, Body, Level};
+use super::item::{Attachment, ItemBody, NoticeLevel};
 use super::name::{ItemId, TurnId};
 use super::question::{Answer, Question};
 
@@ -107,7 +107,7 @@ pub enum Call {
 
 /// Capabilities and settings that a running agent reports.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Capabilities {
+pub struct ReportedCapabilities {
     /// True if turns of the agent can be interrupted.
     pub interrupts: bool,
     /// True if the agent acknowledges messages.
@@ -128,7 +128,7 @@ pub struct Capabilities {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentOption {
     pub id: String,
-    /// Name or description of the choice for people.
+    /// Display name or description of the choice.
     pub title: String,
 }
 
@@ -158,7 +158,7 @@ pub enum TurnOutcome {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tool {
     pub name: String,
-    /// Tool name for people.
+    /// Display name of the tool.
     pub title: Option<String>,
     pub description: Option<String>,
     /// JSON Schema of the arguments.
@@ -169,7 +169,7 @@ pub struct Tool {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Report {
     /// The agent is ready, with these capabilities. Sent again when the capabilities change.
-    Ready(Capabilities),
+    Ready(ReportedCapabilities),
     /// The agent offers these tools.
     Tools(Vec<Tool>),
     /// The prompt of this turn was written to the agent's process.
@@ -192,7 +192,7 @@ pub enum Report {
     Item {
         key: HarnessKey,
         /// Complete content of the item so far.
-        body: Body,
+        body: ItemBody,
         /// True if the content will not change.
         done: bool,
     },
@@ -244,7 +244,7 @@ pub enum Report {
     /// not use it.
     ResumeId(Option<String>),
     /// A message of `wh` about the agent, shown in the conversation.
-    Notice(Level, String),
+    Notice(NoticeLevel, String),
     /// The agent has exited, with this error message; `None` if the agent was shut down.
     Gone(Option<String>),
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::extent::Extent;
 use super::name::{ItemId, ParticipantId, TurnId};
-use super::question::{Closing, Question};
+use super::question::{Question, QuestionCloseReason};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Item {
@@ -24,8 +24,8 @@ pub struct Item {
     /// Time at which the item was created.
     #[serde(with = "super::stored_item::nanoseconds")]
     pub at: SystemTime,
-    pub body: Body,
-    pub progress: Progress,
+    pub body: ItemBody,
+    pub progress: ItemProgress,
     /// Shown and total size; `None` if the content is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extent: Option<Extent>,
@@ -39,16 +39,16 @@ pub struct Item {
 
 impl Item {
     /// Creates a complete item for all participants, outside a turn.
-    pub fn complete(id: ItemId, from: ParticipantId, at: SystemTime, body: Body) -> Self {
+    pub fn complete(id: ItemId, from: ParticipantId, at: SystemTime, body: ItemBody) -> Self {
         let (listed, starts) = (Vec::new(), Vec::new());
-        Self { id, from, to: None, turn: None, at, body, progress: Progress::Done, extent: None, listed, starts }
+        Self { id, from, to: None, turn: None, at, body, progress: ItemProgress::Done, extent: None, listed, starts }
     }
 }
 
 /// Progress of an item. The progress of an item never returns to an earlier variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Progress {
+pub enum ItemProgress {
     /// The item is a message that no agent has received yet.
     Queued,
     /// The content of the item may still grow.
@@ -62,7 +62,7 @@ pub enum Progress {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Body {
+pub enum ItemBody {
     /// Message in Markdown.
     Text {
         text: String,
@@ -86,11 +86,11 @@ pub enum Body {
         question: Question,
         /// Reason why the question was closed; `None` while the question is open.
         #[serde(default)]
-        closing: Option<Closing>,
+        closing: Option<QuestionCloseReason>,
     },
     /// Message of `wh` itself, not of a participant.
     Notice {
-        level: Level,
+        level: NoticeLevel,
         /// Topic for programs. The kind of the envelope is `system/` and the topic.
         topic: String,
         /// Text of the notice, line by line.
@@ -121,7 +121,7 @@ pub struct Attachment {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Level {
+pub enum NoticeLevel {
     Info,
     Warning,
     Error,
@@ -131,7 +131,7 @@ pub enum Level {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
     pub name: String,
-    /// Short description of the call for people.
+    /// Short human-readable description of the call.
     pub title: String,
     pub kind: ToolKind,
     #[serde(default)]
@@ -200,13 +200,13 @@ impl Item {
     /// Returns the question of the item; `None` if the item is not a question or the question is closed.
     pub fn open_question(&self) -> Option<&Question> {
         match &self.body {
-            Body::Question { question, closing: None } if self.progress == Progress::Growing => Some(question),
+            ItemBody::Question { question, closing: None } if self.progress == ItemProgress::Growing => Some(question),
             _ => None,
         }
     }
 
     /// True if the item is a thought that is still growing.
     pub fn is_reasoning(&self) -> bool {
-        self.progress == Progress::Growing && matches!(self.body, Body::Thought { .. })
+        self.progress == ItemProgress::Growing && matches!(self.body, ItemBody::Thought { .. })
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use super::envelope;
-use super::item::{Item, Progress};
+use super::item::{Item, ItemProgress};
 use super::name::ItemId;
 
 /// Maximum number of items in memory. Above this number, the oldest items are dropped.
@@ -21,7 +21,7 @@ pub const MAX_ITEM_BYTES: usize = 256 * 1024 * 1024;
 /// Minimum difference between two listing times. Equal to the precision of times in the HTTP API.
 const LISTING_TIME_INTERVAL: Duration = Duration::from_millis(1);
 
-/// Items of a conversation. Only the items are serialised; the indexes are computed again.
+/// Items of a conversation. Only the items are serialised; the indexes are rebuilt from the items.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(from = "SerializedItems", into = "SerializedItems")]
 pub struct Items {
@@ -54,7 +54,7 @@ impl Default for Items {
 
 impl Items {
     /// Stores an item. Returns `Some(Some(old))` if the item replaced `old`, and `Some(None)` for a new item. Returns
-    /// `None` if nothing was stored because the stored item is equal or has a later progress. Lists the
+    /// `None` if nothing was stored because the stored item is equal or has progressed further. Lists the
     /// [due](envelope::due_count) envelopes of the item, but at least its first `least` envelopes. Their time of
     /// listing is `at`, or just after the newest listed envelope if `at` is earlier.
     pub fn put(&mut self, mut item: Arc<Item>, at: SystemTime, least: usize) -> Option<Option<Arc<Item>>> {
@@ -65,10 +65,10 @@ impl Items {
                 return None;
             }
             // A retracted item does not change. A complete item can only be retracted.
-            if place.progress >= Progress::Done && item.progress != Progress::Retracted {
+            if place.progress >= ItemProgress::Done && item.progress != ItemProgress::Retracted {
                 return None;
             }
-            if item.progress != Progress::Growing {
+            if item.progress != ItemProgress::Growing {
                 self.growing.remove(&number);
             }
             self.bytes = (self.bytes + item.weight()).saturating_sub(place.weight());
@@ -94,7 +94,7 @@ impl Items {
         assign_listing_times(&mut item, &mut self.newest, at, least);
         self.index(&item, number);
         self.numbers.insert(item.id.clone(), number);
-        if item.progress == Progress::Growing {
+        if item.progress == ItemProgress::Growing {
             self.growing.insert(number);
         }
         self.stored.push_back(item);
@@ -125,7 +125,7 @@ impl Items {
         })
     }
 
-    /// Sets the time after which further envelopes are listed.
+    /// Ensures that the listing times of all further envelopes are after `newest`.
     pub(super) fn list_after(&mut self, newest: SystemTime) {
         self.newest = self.newest.max(newest);
     }
@@ -192,7 +192,7 @@ impl Items {
             if self.numbers.get(&item.id) != Some(&number) {
                 return Err(format!("the id index does not find item {}", item.id));
             }
-            if self.growing.contains(&number) != (item.progress == Progress::Growing) {
+            if self.growing.contains(&number) != (item.progress == ItemProgress::Growing) {
                 return Err(format!("the index of growing items is wrong about item {}", item.id));
             }
         }

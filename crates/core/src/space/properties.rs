@@ -9,10 +9,10 @@ use serde_json::json;
 use super::command::{ConversationCommand, MessageSelector, TargetCommand};
 use super::event::SpaceEvent;
 use super::harness::{Call, PauseReport, Report, TurnOutcome};
-use super::item::{Body, Item, Level, Progress, ToolCall, ToolKind, ToolResultPart, ToolStatus};
-use super::machine::{Signal, SpaceEffect, SpaceInput};
-use super::question::{Answer, Closing};
-use super::state::State;
+use super::item::{Item, ItemBody, ItemProgress, NoticeLevel, ToolCall, ToolKind, ToolResultPart, ToolStatus};
+use super::machine::{SpaceEffect, SpaceInput, TransientChange};
+use super::question::{Answer, QuestionCloseReason};
+use super::state::SpaceState;
 use super::tests::{Bench, capable, permission};
 use super::{ItemId, ParticipantId, TurnId};
 use super::{envelope, stored_item};
@@ -30,17 +30,17 @@ fn item() -> impl Strategy<Value = ItemId> {
         .prop_map(|(letter, number)| ItemId::from(format!("{letter}{number}")))
 }
 
-fn body() -> impl Strategy<Value = Body> {
+fn body() -> impl Strategy<Value = ItemBody> {
     use ToolStatus::Pending;
     let status =
         prop_oneof![Just(Pending), Just(ToolStatus::Running), Just(ToolStatus::Completed), Just(ToolStatus::Failed)];
     let tool = status.prop_map(|status| {
         let (name, title, output) = ("t".to_owned(), "T".to_owned(), vec![ToolResultPart::Text("o".to_owned())]);
-        Body::Tool(ToolCall { name, title, kind: ToolKind::Other, input: json!({}), status, output })
+        ItemBody::Tool(ToolCall { name, title, kind: ToolKind::Other, input: json!({}), status, output })
     });
     prop_oneof![
-        Just(Body::Text { text: "a".to_owned(), attachments: vec![] }),
-        Just(Body::Thought { text: "t".to_owned(), action: None, tokens: Some(1) }),
+        Just(ItemBody::Text { text: "a".to_owned(), attachments: vec![] }),
+        Just(ItemBody::Thought { text: "t".to_owned(), action: None, tokens: Some(1) }),
         tool,
     ]
 }
@@ -73,7 +73,7 @@ fn report() -> impl Strategy<Value = Report> {
         1 => key().prop_map(|key| Report::StreamFrame(key, json!(1))),
         1 => key().prop_map(Report::StreamClosed),
         1 => (0..5u64).prop_map(|call| Report::Called(call, Ok(json!(null)))),
-        1 => Just(Report::Notice(Level::Info, "n".to_owned())),
+        1 => Just(Report::Notice(NoticeLevel::Info, "n".to_owned())),
         1 => Just(Report::Gone(Some("gone".to_owned()))),
     ]
 }
@@ -114,18 +114,18 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn mirror(state: &mut State, effects: &[SpaceEffect]) {
+fn mirror(state: &mut SpaceState, effects: &[SpaceEffect]) {
     for effect in effects {
         match effect {
             SpaceEffect::Publish(event) => state.apply(event, SystemTime::UNIX_EPOCH),
-            SpaceEffect::Signal(Signal::Item(item)) => state.put(std::sync::Arc::clone(item)),
-            SpaceEffect::Signal(Signal::Frame(frame)) => state.frame(frame.clone()),
+            SpaceEffect::Signal(TransientChange::Item(item)) => state.put(std::sync::Arc::clone(item)),
+            SpaceEffect::Signal(TransientChange::Frame(frame)) => state.frame(frame.clone()),
             SpaceEffect::SendOrder(..) | SpaceEffect::Manage { .. } | SpaceEffect::Answer(..) => {}
         }
     }
 }
 
-fn envelopes(state: &State) -> Vec<envelope::Envelope> {
+fn envelopes(state: &SpaceState) -> Vec<envelope::Envelope> {
     state.items.envelopes(None).filter_map(|(item, place)| envelope::at(item, place)).collect()
 }
 
@@ -138,7 +138,7 @@ struct Poller {
 
 impl Poller {
     /// Reads at most `most` envelopes.
-    fn poll(&mut self, state: &State, most: usize) {
+    fn poll(&mut self, state: &SpaceState, most: usize) {
         for (item, place) in state.items.envelopes(self.since).take(most) {
             let envelope = envelope::at(item, place).unwrap();
             assert!(self.since.is_none_or(|since| envelope.at > since), "{envelope:?}");
@@ -170,7 +170,7 @@ proptest! {
         prop_assert_eq!(&state.participants, &copy.participants);
         prop_assert_eq!(&state.frames, &copy.frames);
         // A copy in another process starts with the serialised state, without the receipts.
-        let read: State = serde_json::from_str(&serde_json::to_string(state).unwrap()).unwrap();
+        let read: SpaceState = serde_json::from_str(&serde_json::to_string(state).unwrap()).unwrap();
         read.check().map_err(TestCaseError::fail)?;
         prop_assert_eq!(serde_json::to_value(&read).unwrap(), serde_json::to_value(state).unwrap());
         prop_assert_eq!(envelopes(&read), envelopes(state));
@@ -195,7 +195,7 @@ proptest! {
                 Step::Tick => bench.handle(SpaceInput::Tick),
             });
         }
-        let mut state = State::new("test", ParticipantId::from("human"));
+        let mut state = SpaceState::new("test", ParticipantId::from("human"));
         for index in order {
             state.apply(&events[index.index(events.len())], SystemTime::UNIX_EPOCH);
             state.check().map_err(TestCaseError::fail)?;
@@ -240,9 +240,10 @@ proptest! {
     fn envelopes_that_were_not_dropped_are_seen_once_also_when_older_ones_are(
         steps in proptest::collection::vec((0..12u8, any::<bool>(), any::<bool>(), any::<bool>()), 0..60),
     ) {
-        let (mut state, mut poller) = (State::new("test", ParticipantId::from("human")), Poller::default());
+        let (mut state, mut poller) = (SpaceState::new("test", ParticipantId::from("human")), Poller::default());
         for (number, done, drops, polls) in steps {
-            let question = Body::Question { question: permission(), closing: done.then_some(Closing::Withdrawn) };
+            let closing = done.then_some(QuestionCloseReason::Withdrawn);
+            let question = ItemBody::Question { question: permission(), closing };
             state.put(std::sync::Arc::new(Item {
                 id: ItemId::from(format!("q{number}")),
                 from: ParticipantId::from("demo"),
@@ -251,7 +252,7 @@ proptest! {
                 at: SystemTime::UNIX_EPOCH,
                 listed: state.items.get(&format!("q{number}").into()).map_or_else(Vec::new, |item| item.listed.clone()),
                 body: question,
-                progress: if done { Progress::Done } else { Progress::Growing },
+                progress: if done { ItemProgress::Done } else { ItemProgress::Growing },
                 extent: None,
                 starts: Vec::new(),
             }));
@@ -293,7 +294,7 @@ proptest! {
         let begun: Vec<_> = state.items.iter().cloned().collect();
         for (old, new) in read.iter().zip(&begun) {
             prop_assert_eq!(&old.id, &new.id);
-            prop_assert!(old.progress <= Progress::Growing || *old == **new, "finished items do not change");
+            prop_assert!(old.progress <= ItemProgress::Growing || *old == **new, "finished items do not change");
         }
         next.handle(SpaceInput::Enrol(ParticipantId::from("demo"), &[]));
         go(&mut next, after);

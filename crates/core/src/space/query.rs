@@ -7,9 +7,9 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 
 use super::event::{AgentStatus, ParticipantRole};
-use super::item::{Body, Item, Progress};
+use super::item::{Item, ItemBody, ItemProgress};
 use super::name::ParticipantId;
-use super::state::State;
+use super::state::SpaceState;
 
 /// Query of the state of a space.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +37,7 @@ pub enum QueryAnswer {
     Participant(Option<ParticipantView>),
     Questions(Vec<Arc<Item>>),
     Envelopes(Envelopes),
-    Outline(Box<State>, Envelopes),
+    Outline(Box<SpaceState>, Envelopes),
     /// Texts of users and agents, oldest first.
     History(Vec<HistoryMessage>),
 }
@@ -98,7 +98,7 @@ pub enum Speaker {
     Agent,
 }
 
-impl State {
+impl SpaceState {
     pub fn answer(&self, query: &Query) -> QueryAnswer {
         match query {
             Query::Revision => QueryAnswer::Revision(self.revision()),
@@ -162,7 +162,7 @@ impl State {
 
     fn history(&self, most: usize) -> Vec<HistoryMessage> {
         let message = |item: &Arc<Item>| {
-            let Body::Text { text, .. } = &item.body else { return None };
+            let ItemBody::Text { text, .. } = &item.body else { return None };
             let speaker = match self.participants.get(&item.from).map(|one| one.role) {
                 Some(ParticipantRole::Human) => Speaker::Human,
                 Some(ParticipantRole::Agent) => Speaker::Agent,
@@ -172,8 +172,8 @@ impl State {
                 None => Speaker::Human,
             };
             // A message of a user that was not delivered is not part of the history.
-            let unsent = speaker == Speaker::Human && matches!(item.progress, Progress::Queued | Progress::Cut);
-            let left_out = unsent || item.progress == Progress::Retracted || text.is_empty();
+            let unsent = speaker == Speaker::Human && matches!(item.progress, ItemProgress::Queued | ItemProgress::Cut);
+            let left_out = unsent || item.progress == ItemProgress::Retracted || text.is_empty();
             (!left_out).then(|| HistoryMessage { speaker, item: Arc::clone(item) })
         };
         let mut newest: Vec<HistoryMessage> = self.items.iter().rev().filter_map(message).take(most).collect();
@@ -190,7 +190,7 @@ mod tests {
 
     const AT: SystemTime = SystemTime::UNIX_EPOCH;
 
-    fn item(id: &str, progress: Progress, body: Body) -> Arc<Item> {
+    fn item(id: &str, progress: ItemProgress, body: ItemBody) -> Arc<Item> {
         Arc::new(Item {
             id: id.into(),
             from: "human".into(),
@@ -205,8 +205,8 @@ mod tests {
         })
     }
 
-    fn text(id: &str, progress: Progress) -> Arc<Item> {
-        item(id, progress, Body::Text { text: id.to_owned(), attachments: Vec::new() })
+    fn text(id: &str, progress: ItemProgress) -> Arc<Item> {
+        item(id, progress, ItemBody::Text { text: id.to_owned(), attachments: Vec::new() })
     }
 
     fn question(id: &str) -> Arc<Item> {
@@ -218,20 +218,20 @@ mod tests {
             accepts_text: false,
             preselects: false,
         };
-        item(id, Progress::Growing, Body::Question { question, closing: None })
+        item(id, ItemProgress::Growing, ItemBody::Question { question, closing: None })
     }
 
-    fn state() -> State {
-        let mut state = State::new("test", "human".into());
+    fn state() -> SpaceState {
+        let mut state = SpaceState::new("test", "human".into());
         state.apply(&SpaceEvent::Joined("human".into(), ParticipantRole::Human), AT);
         state.apply(&SpaceEvent::Joined("agent".into(), ParticipantRole::Agent), AT);
         let status = AgentStatus { activity: Activity::Idle, evidence: Evidence::Protocol, since: AT };
         state.apply(&SpaceEvent::Session("agent".into(), status), AT);
         for (id, progress) in [
-            ("one", Progress::Done),
-            ("queued", Progress::Queued),
-            ("never sent", Progress::Cut),
-            ("two", Progress::Done),
+            ("one", ItemProgress::Done),
+            ("queued", ItemProgress::Queued),
+            ("never sent", ItemProgress::Cut),
+            ("two", ItemProgress::Done),
         ] {
             state.put(text(id, progress));
         }

@@ -19,7 +19,7 @@ pub struct Question {
     pub details: Vec<QuestionDetail>,
     /// Options from which the user chooses. If empty, the question accepts any text.
     #[serde(default)]
-    pub options: Vec<Choice>,
+    pub options: Vec<QuestionOption>,
     /// True if the question has options and also accepts a free text.
     #[serde(default)]
     pub accepts_text: bool,
@@ -89,7 +89,7 @@ impl QuestionDetail {
 
 /// Option of a question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Choice {
+pub struct QuestionOption {
     /// Id of the option, unique within the question.
     pub id: String,
     pub label: String,
@@ -139,7 +139,7 @@ pub struct Answer {
 /// Reason why a question was closed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Closing {
+pub enum QuestionCloseReason {
     /// A participant has answered the question.
     Answered { by: ParticipantId, answer: Answer },
     /// The agent has withdrawn the question.
@@ -150,7 +150,7 @@ pub enum Closing {
 
 /// Error for an answer that does not fit the question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-pub enum WrongAnswer {
+pub enum InvalidAnswer {
     #[error("the question has no option {given:?}; choose one of {known}")]
     NoSuchOption {
         given: String,
@@ -169,7 +169,7 @@ pub enum WrongAnswer {
 }
 
 impl Question {
-    pub fn option(&self, id: &str) -> Option<&Choice> {
+    pub fn option(&self, id: &str) -> Option<&QuestionOption> {
         self.options.iter().find(|option| option.id == id)
     }
 
@@ -202,15 +202,15 @@ impl Question {
     }
 
     /// Checks that the question accepts the answer.
-    pub fn check(&self, answer: &Answer) -> Result<(), WrongAnswer> {
+    pub fn check(&self, answer: &Answer) -> Result<(), InvalidAnswer> {
         let known = || self.options.iter().map(|option| option.id.as_str()).collect::<Vec<_>>().join(", ");
         match (&answer.option, &answer.text) {
             (Some(id), _) if self.option(id).is_some() => Ok(()),
-            (Some(id), _) => Err(WrongAnswer::NoSuchOption { given: id.clone(), known: known() }),
-            (None, Some(text)) if text.trim().is_empty() => Err(WrongAnswer::Empty),
+            (Some(id), _) => Err(InvalidAnswer::NoSuchOption { given: id.clone(), known: known() }),
+            (None, Some(text)) if text.trim().is_empty() => Err(InvalidAnswer::Empty),
             (None, Some(_)) if self.accepts_text || self.options.is_empty() => Ok(()),
-            (None, Some(_)) => Err(WrongAnswer::OptionsOnly { known: known() }),
-            (None, None) => Err(WrongAnswer::Empty),
+            (None, Some(_)) => Err(InvalidAnswer::OptionsOnly { known: known() }),
+            (None, None) => Err(InvalidAnswer::Empty),
         }
     }
 }
@@ -228,7 +228,8 @@ mod tests {
             (OptionMeaning::RejectOnce, false),
             (OptionMeaning::RejectAlways, false),
         ];
-        let options = meanings.map(|(meaning, _)| Choice { id: format!("{meaning:?}"), label: String::new(), meaning });
+        let options =
+            meanings.map(|(meaning, _)| QuestionOption { id: format!("{meaning:?}"), label: String::new(), meaning });
         let mut question = Question {
             kind: QuestionKind::Permission,
             title: String::new(),

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct AgentCard {
     /// Id that selects the agent. It is also the participant name of the agent.
     pub id: String,
-    /// Agent name for people.
+    /// Display name of the agent.
     pub title: String,
     /// True if the agent's program is installed.
     pub installed: bool,
@@ -68,7 +68,6 @@ impl StaticCapabilities {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LoginState {
-    /// The agent needs no login.
     NotNeeded,
     Yes {
         /// Name of the account or kind of the credential, if known.
@@ -116,7 +115,6 @@ pub enum AgentRequest {
     /// Submits a code to the running login, such as the code that a web page has shown to the user.
     #[serde(rename = "TellLogin")]
     SubmitLoginCode(String),
-    /// Cancels the running login.
     #[serde(rename = "StopLogin")]
     CancelLogin,
     LogOut,
@@ -159,15 +157,15 @@ pub enum AgentReply {
     /// The agent has joined under this id.
     #[serde(rename = "TakesPart")]
     Joined(String),
-    /// The request succeeded, with a message for people.
+    /// The request succeeded, with a human-readable message.
     Done(String),
 }
 
-/// Status of an agent, for people.
+/// Status of an agent, to be displayed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatusCard {
     pub card: AgentCard,
-    /// Further properties for people, such as the platform and the model: name and value.
+    /// Further properties to display, such as the platform and the model: name and value.
     pub about: Vec<(String, String)>,
     /// MCP servers, or an error message if the list is not available.
     pub mcp: Result<Vec<McpServer>, String>,
@@ -193,7 +191,7 @@ pub struct RunningCard {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelCard {
     pub id: String,
-    /// Model name for people.
+    /// Display name of the model.
     pub title: String,
     /// True if the agent uses the model unless the user chooses another one.
     pub is_default: bool,
@@ -247,18 +245,17 @@ pub struct LoginStatus {
     pub method: Option<LoginMethod>,
     /// Message from the agent's login.
     pub message: Option<String>,
-    /// Instructions for the next step of the user, if the user must do something.
+    /// Instructions for the user's next step, if there is one.
     pub instructions: Option<String>,
 }
 
-/// Result of a logout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogoutResult {
-    /// True if the credential that the agent stores was removed.
+    /// True if the agent's stored credential was removed.
     pub success: bool,
     /// True if the agent has a way to log out.
     pub supported: bool,
-    /// Message for people.
+    /// Human-readable message.
     pub message: String,
 }
 

@@ -16,7 +16,7 @@ const MAX_ITEM_KEYS: usize = 50_000;
 
 /// Prompt that will start a turn.
 #[derive(Debug, Clone)]
-pub(super) struct Prompt {
+pub(super) struct PendingPrompt {
     pub turn: TurnId,
     pub item: ItemId,
     pub text: String,
@@ -38,14 +38,13 @@ pub(super) struct AgentState {
     pub turn: Option<TurnId>,
     /// True if the agent started the running turn itself, without a prompt.
     pub self_started: bool,
-    waiting: VecDeque<Prompt>,
+    waiting: VecDeque<PendingPrompt>,
     /// Item ids by the keys of the harness. Keys of ended turns are retained, because a report may arrive late.
     pub items: HashMap<HarnessKey, ItemId>,
     pub streams: HashMap<HarnessKey, StreamId>,
     /// Keys of the harness by the ids of the open questions.
     pub questions: HashMap<ItemId, HarnessKey>,
-    /// Characters that the agent interprets at the beginning of a prompt. Such a prompt does not reach the model
-    /// unchanged.
+    /// First characters of prompts that the agent interprets as commands instead of sending them to the model.
     pub interprets: &'static [char],
 }
 
@@ -73,7 +72,7 @@ impl AgentState {
     }
 
     /// Queues a prompt; with `first`, before all other prompts.
-    pub fn queue(&mut self, prompt: Prompt, first: bool) {
+    pub fn queue(&mut self, prompt: PendingPrompt, first: bool) {
         if first {
             self.waiting.push_front(prompt);
         } else {
@@ -91,9 +90,9 @@ impl AgentState {
         self.waiting.iter().any(|prompt| prompt.item == *item)
     }
 
-    /// Removes the next prompt from the queue if the agent can receive it, and starts its turn. Returns the prompt and
-    /// the order to the harness.
-    pub fn next(&mut self) -> Option<(Prompt, Order)> {
+    /// Removes the next prompt from the queue if the agent can receive it, and starts the prompt's turn. Returns the
+    /// prompt and the order to the harness.
+    pub fn next(&mut self) -> Option<(PendingPrompt, Order)> {
         if self.lifecycle != Lifecycle::Ready || self.turn.is_some() {
             return None;
         }
@@ -110,7 +109,7 @@ impl AgentState {
     }
 
     /// Marks the agent as exited. Returns the running turn and the queued prompts, which will not be executed.
-    pub fn abandon(&mut self, reason: Option<String>) -> (Option<TurnId>, Vec<Prompt>) {
+    pub fn abandon(&mut self, reason: Option<String>) -> (Option<TurnId>, Vec<PendingPrompt>) {
         self.lifecycle = Lifecycle::Gone(reason);
         (self.turn.take(), self.waiting.drain(..).collect())
     }

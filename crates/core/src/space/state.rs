@@ -1,5 +1,5 @@
-//! State of a space, computed from its events by the engine and by every mirror, a copy in another process. An event
-//! may arrive late or twice, or refer to an unknown id: the state remains valid ([`State::check`]).
+//! State of a space, computed from its events by the engine and by each mirror (a copy in another process). The state
+//! remains valid even if an event arrives late or twice, or refers to an unknown id ([`SpaceState::check`]).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use super::envelope;
 use super::event::{
     Acknowledgement, Activity, AgentStatus, ParticipantRole, Pause, SpaceEvent, StreamFrame, TargetScope, TurnStats,
 };
-use super::harness::{Capabilities, Tool, TurnOutcome, Usage};
-use super::item::{Body, Item, Progress};
+use super::harness::{ReportedCapabilities, Tool, TurnOutcome, Usage};
+use super::item::{Item, ItemBody, ItemProgress};
 use super::items::Items;
 use super::name::{ItemId, ParticipantId, StreamId, TurnId};
 use crate::receipt::Receipts;
@@ -38,7 +38,7 @@ pub struct Participant {
     pub present: bool,
     /// Status of the participant's session; `None` for a user and the system.
     pub session: Option<AgentStatus>,
-    pub capabilities: Arc<Capabilities>,
+    pub capabilities: Arc<ReportedCapabilities>,
     pub tools: Arc<[Tool]>,
     pub usage: Option<Usage>,
     /// Status that the participant reported itself: status, longer description and time.
@@ -82,7 +82,7 @@ pub struct Stream {
 
 /// Targets of chat messages, by scope.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Targets {
+pub struct TargetsByScope {
     /// Targets that the user has chosen with `/target`.
     pub chosen: Option<Vec<ParticipantId>>,
     /// Default targets of the user.
@@ -91,7 +91,7 @@ pub struct Targets {
     pub global: Option<Vec<ParticipantId>>,
 }
 
-impl Targets {
+impl TargetsByScope {
     /// Returns the targets of the first scope that is set; `None` if chat goes to all participants.
     pub fn effective(&self) -> Option<&[ParticipantId]> {
         [&self.chosen, &self.participant, &self.global]
@@ -104,7 +104,7 @@ impl Targets {
 
 /// State of a space, computed from its events.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct State {
+pub struct SpaceState {
     pub name: String,
     /// User to whom this space is shown.
     pub me: ParticipantId,
@@ -120,7 +120,7 @@ pub struct State {
     pub streams: Vec<Stream>,
     /// Newest stream frames, oldest first.
     pub frames: VecDeque<StreamFrame>,
-    pub targets: Targets,
+    pub targets: TargetsByScope,
     /// Receipts of commands. They are not serialised: a copy of the state in another process has none.
     #[serde(skip)]
     pub receipts: Receipts,
@@ -139,11 +139,12 @@ pub struct SpaceGauges {
     pub reasoning: bool,
     /// Number of questions that wait for an answer.
     pub pending: u64,
-    /// True if an agent is starting, working or waiting, or a prompt is queued.
+    /// True if an agent is neither idle nor gone: it is starting, working, paused or waiting for an answer, or its
+    /// activity is unknown.
     pub busy: bool,
 }
 
-impl State {
+impl SpaceState {
     /// Creates the state of an empty space for the user `me`.
     pub fn new(name: &str, me: ParticipantId) -> Self {
         Self {
@@ -156,7 +157,7 @@ impl State {
             acknowledgements: Vec::new(),
             streams: Vec::new(),
             frames: VecDeque::new(),
-            targets: Targets::default(),
+            targets: TargetsByScope::default(),
             receipts: Receipts::default(),
             envelopes: 0,
             revision: 0,
@@ -216,17 +217,17 @@ impl State {
     }
 
     /// Stores a new item, or a new version of a growing item. Replaces the stored item with the same id, unless the
-    /// stored item has a later progress.
+    /// stored item has progressed further.
     pub fn put(&mut self, item: Arc<Item>) {
         let at = item.at;
         self.put_at(item, at, 0);
     }
 
-    /// Stores an item. Lists its due envelopes with the time `at`; at least its first `least` envelopes are listed.
+    /// Stores an item. Lists its due envelopes, but at least its first `least` envelopes, with the time `at`.
     pub(super) fn put_at(&mut self, item: Arc<Item>, at: SystemTime, least: usize) {
         self.revision += 1;
         let over = item.turn.as_ref().and_then(|turn| self.turns.get(turn)).is_some_and(|turn| turn.end.is_some());
-        let item = if over && item.progress == Progress::Growing { Arc::new(cut((*item).clone())) } else { item };
+        let item = if over && item.progress == ItemProgress::Growing { Arc::new(cut((*item).clone())) } else { item };
         let id = item.id.clone();
         if let Some(change) = self.items.put(item, at, least) {
             let before = change.map_or(0, |old| envelope::listed_count(&old));
@@ -312,12 +313,12 @@ impl State {
         let of_it = self.items.iter().filter(|item| item.turn.as_ref() == Some(id));
         TurnStats {
             duration: now.duration_since(turn.at).unwrap_or_default(),
-            tool_calls: of_it.filter(|item| matches!(item.body, Body::Tool(_))).count() as u64,
+            tool_calls: of_it.filter(|item| matches!(item.body, ItemBody::Tool(_))).count() as u64,
             model: self.participants.get(&turn.by).and_then(|one| one.capabilities.model.clone()),
         }
     }
 
-    /// Returns the turn of this participant that has ended most recently.
+    /// Returns the participant's turn that ended last.
     pub fn last_turn(&self, of: &ParticipantId) -> Option<(&TurnId, &Turn)> {
         let ended = self.turns.iter().filter(|(_, turn)| turn.by == *of && turn.end.is_some());
         ended.max_by_key(|(_, turn)| turn.end.as_ref().map(|(_, at)| *at))
@@ -392,13 +393,13 @@ impl State {
 
 /// Closes an item whose turn has ended before the item was complete.
 pub(super) fn cut(mut item: Item) -> Item {
-    use super::item::{Body, ToolStatus};
-    use super::question::Closing;
+    use super::item::{ItemBody, ToolStatus};
+    use super::question::QuestionCloseReason;
 
-    item.progress = item.progress.max(Progress::Cut);
+    item.progress = item.progress.max(ItemProgress::Cut);
     match &mut item.body {
-        Body::Tool(call) if !call.status.is_over() => call.status = ToolStatus::Cancelled,
-        Body::Question { closing: closing @ None, .. } => *closing = Some(Closing::Cancelled),
+        ItemBody::Tool(call) if !call.status.is_over() => call.status = ToolStatus::Cancelled,
+        ItemBody::Question { closing: closing @ None, .. } => *closing = Some(QuestionCloseReason::Cancelled),
         _ => {}
     }
     item

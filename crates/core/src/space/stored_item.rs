@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::item::{Body, Item, Level, Progress};
+use super::item::{Item, ItemBody, ItemProgress, NoticeLevel};
 use super::name::{ItemId, ParticipantId, TurnId};
 
 /// Version of the stored format. It must be increased if an older version of `wh` would misread the new format.
@@ -18,7 +18,7 @@ pub const STORED_ITEM_VERSION: u64 = 1;
 pub struct UnreadableItem(String);
 
 #[derive(Serialize)]
-struct StoredItem<'a> {
+struct VersionedItem<'a> {
     v: u64,
     #[serde(flatten)]
     item: &'a Item,
@@ -41,7 +41,7 @@ struct MinimalItem {
 
 /// Converts an item to one line of JSON.
 pub fn write(item: &Item) -> Result<String, UnreadableItem> {
-    serde_json::to_string(&StoredItem { v: STORED_ITEM_VERSION, item })
+    serde_json::to_string(&VersionedItem { v: STORED_ITEM_VERSION, item })
         .map_err(|error| UnreadableItem(error.to_string()))
 }
 
@@ -61,8 +61,8 @@ pub fn read(text: &str) -> Result<Item, UnreadableItem> {
     };
     let MinimalItem { id, from, to, turn, at, listed } = MinimalItem::deserialize(&value).map_err(unreadable)?;
     let lines = vec![format!("this part of the conversation cannot be shown: {why}")];
-    let body = Body::Notice { level: Level::Warning, topic: "unreadable".to_owned(), lines };
-    Ok(Item { id, from, to, turn, at, body, progress: Progress::Done, extent: None, listed, starts: Vec::new() })
+    let body = ItemBody::Notice { level: NoticeLevel::Warning, topic: "unreadable".to_owned(), lines };
+    Ok(Item { id, from, to, turn, at, body, progress: ItemProgress::Done, extent: None, listed, starts: Vec::new() })
 }
 
 /// Serialises a time as whole nanoseconds since 1970, negative before 1970. The range is about 300 years before and
@@ -118,7 +118,9 @@ mod tests {
     use serde_json::json;
 
     use super::super::item::{Attachment, ToolCall, ToolKind, ToolResultPart, ToolStatus};
-    use super::super::question::{Answer, Choice, Closing, OptionMeaning, Question, QuestionDetail, QuestionKind};
+    use super::super::question::{
+        Answer, OptionMeaning, Question, QuestionCloseReason, QuestionDetail, QuestionKind, QuestionOption,
+    };
     use super::*;
 
     fn text() -> impl Strategy<Value = String> {
@@ -151,7 +153,7 @@ mod tests {
             (text(), value()).prop_map(|(tool, input)| QuestionDetail::Input { tool, input }),
         ];
         let meaning = proptest::sample::select(vec![AllowOnce, AllowAlways, RejectOnce, RejectAlways, Other]);
-        let choice = (text(), text(), meaning).prop_map(|(id, label, meaning)| Choice { id, label, meaning });
+        let choice = (text(), text(), meaning).prop_map(|(id, label, meaning)| QuestionOption { id, label, meaning });
         use QuestionKind::{Permission, Secret};
         let kind = proptest::sample::select(vec![Permission, QuestionKind::Choice, QuestionKind::Text, Secret]);
         (kind, text(), vec(detail, 0..3), vec(choice, 0..3), any::<(bool, bool)>()).prop_map(
@@ -190,27 +192,33 @@ mod tests {
             })
     }
 
-    fn body() -> impl Strategy<Value = Body> {
+    fn body() -> impl Strategy<Value = ItemBody> {
         let attachment =
             (text(), text(), any::<u64>()).prop_map(|(name, media_type, size)| Attachment { name, media_type, size });
         let closing = prop_oneof![
-            (text(), of(text()), of(text()))
-                .prop_map(|(by, option, text)| Closing::Answered { by: by.into(), answer: Answer { option, text } }),
-            Just(Closing::Withdrawn),
-            Just(Closing::Cancelled),
+            (text(), of(text()), of(text())).prop_map(|(by, option, text)| QuestionCloseReason::Answered {
+                by: by.into(),
+                answer: Answer { option, text }
+            }),
+            Just(QuestionCloseReason::Withdrawn),
+            Just(QuestionCloseReason::Cancelled),
         ];
-        let level = proptest::sample::select(vec![Level::Info, Level::Warning, Level::Error]);
+        let level = proptest::sample::select(vec![NoticeLevel::Info, NoticeLevel::Warning, NoticeLevel::Error]);
         prop_oneof![
-            (text(), vec(attachment, 0..3)).prop_map(|(text, attachments)| Body::Text { text, attachments }),
-            (text(), of(text()), of(any::<u64>())).prop_map(|(text, action, tokens)| Body::Thought {
+            (text(), vec(attachment, 0..3)).prop_map(|(text, attachments)| ItemBody::Text { text, attachments }),
+            (text(), of(text()), of(any::<u64>())).prop_map(|(text, action, tokens)| ItemBody::Thought {
                 text,
                 action,
                 tokens
             }),
-            tool().prop_map(Body::Tool),
-            (question(), of(closing)).prop_map(|(question, closing)| Body::Question { question, closing }),
-            (level, text(), vec(text(), 0..3)).prop_map(|(level, topic, lines)| Body::Notice { level, topic, lines }),
-            (text(), value(), vec(text(), 0..3)).prop_map(|(kind, payload, about)| Body::Act {
+            tool().prop_map(ItemBody::Tool),
+            (question(), of(closing)).prop_map(|(question, closing)| ItemBody::Question { question, closing }),
+            (level, text(), vec(text(), 0..3)).prop_map(|(level, topic, lines)| ItemBody::Notice {
+                level,
+                topic,
+                lines
+            }),
+            (text(), value(), vec(text(), 0..3)).prop_map(|(kind, payload, about)| ItemBody::Act {
                 kind,
                 payload,
                 about: about.into_iter().map(ItemId::from).collect(),
@@ -219,7 +227,7 @@ mod tests {
     }
 
     fn item() -> impl Strategy<Value = Item> {
-        use Progress::{Cut, Done, Growing, Queued, Retracted};
+        use ItemProgress::{Cut, Done, Growing, Queued, Retracted};
         let progress = proptest::sample::select(vec![Queued, Growing, Done, Cut, Retracted]);
         let people = of(vec(text().prop_map(ParticipantId::from), 0..3));
         let at = (any::<bool>(), any::<u32>(), 0..1_000_000_000u32).prop_map(|(before, seconds, nanoseconds)| {
@@ -280,18 +288,21 @@ mod tests {
     #[test]
     fn missing_fields_take_their_defaults() {
         let kept = r#"{"id":"i1","from":"a","at":0,"progress":"done","body":{"type":"text","text":"hello"}}"#;
-        assert_eq!(read(kept).unwrap().body, Body::Text { text: "hello".to_owned(), attachments: vec![] });
+        assert_eq!(read(kept).unwrap().body, ItemBody::Text { text: "hello".to_owned(), attachments: vec![] });
     }
 
     #[test]
     fn an_unknown_kind_of_tool_is_another_one_and_an_unknown_body_keeps_its_place() {
         let mut kept = json!({"v": 1, "id": "i1", "from": "a", "at": 0, "progress": "done",
             "body": {"type": "tool", "name": "n", "title": "t", "kind": "telepathy", "status": "running"}});
-        assert!(matches!(read(&kept.to_string()).unwrap().body, Body::Tool(ToolCall { kind: ToolKind::Other, .. })));
+        assert!(matches!(
+            read(&kept.to_string()).unwrap().body,
+            ItemBody::Tool(ToolCall { kind: ToolKind::Other, .. })
+        ));
         kept["body"]["type"] = json!("hologram");
         let item = read(&kept.to_string()).unwrap();
-        assert!(matches!(&item.body, Body::Notice { topic, .. } if topic == "unreadable"), "{item:?}");
-        assert_eq!((item.id, item.progress), (ItemId::from("i1"), Progress::Done));
+        assert!(matches!(&item.body, ItemBody::Notice { topic, .. } if topic == "unreadable"), "{item:?}");
+        assert_eq!((item.id, item.progress), (ItemId::from("i1"), ItemProgress::Done));
         assert!(read(r#"{"v":1,"body":{}}"#).is_err());
     }
 }

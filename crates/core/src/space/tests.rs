@@ -8,18 +8,18 @@ use std::time::{Duration, Instant, SystemTime};
 use super::command::{CommandAccepted, ConversationCommand, MessageSelector, Setting, SpaceRefusal};
 use super::envelope;
 use super::event::{Activity, SpaceEvent, TurnStats};
-use super::harness::{AckedOrder, AgentOption, Call, Capabilities, Order, PauseReport, Report, TurnOutcome};
-use super::item::{Body, Progress, ToolCall, ToolKind, ToolStatus};
-use super::machine::{Now, RestoredSpace, Space, SpaceEffect, SpaceInput, Ticket};
-use super::question::{Answer, Choice, OptionMeaning, Question, QuestionKind};
+use super::harness::{AckedOrder, AgentOption, Call, Order, PauseReport, Report, ReportedCapabilities, TurnOutcome};
+use super::item::{ItemBody, ItemProgress, ToolCall, ToolKind, ToolStatus};
+use super::machine::{Now, RestoredSpace, SpaceEffect, SpaceInput, SpaceMachine, Ticket};
+use super::question::{Answer, OptionMeaning, Question, QuestionKind, QuestionOption};
 use super::{ItemId, ParticipantId, TurnId};
-use crate::receipt::{Failure, Stage};
+use crate::receipt::{CommandFailure, ReceiptStage};
 use crate::request::{CommandContent, FingerprintedId, RequestId};
-use crate::slash::{self, PaneName, Slash, UiCommand, Visibility};
+use crate::slash::{self, PaneName, SlashCommand, UiCommand, Visibility};
 use acks::answered;
 
 pub(super) struct Bench {
-    pub space: Space,
+    pub space: SpaceMachine,
     start: Instant,
     elapsed: Duration,
     ticket: u64,
@@ -33,18 +33,18 @@ fn me() -> ParticipantId {
     ParticipantId::from("human")
 }
 
-pub(super) fn capable() -> Capabilities {
-    Capabilities {
+pub(super) fn capable() -> ReportedCapabilities {
+    ReportedCapabilities {
         interrupts: true,
         acknowledges: true,
         calls: vec!["pause".to_owned(), "resume".to_owned(), "status".to_owned(), "close".to_owned()],
         commands: vec![AgentOption { id: "demo".to_owned(), title: "Tricks".to_owned() }],
-        ..Capabilities::default()
+        ..ReportedCapabilities::default()
     }
 }
 
 pub(super) fn permission() -> Question {
-    let choice = |id: &str, meaning| Choice { id: id.to_owned(), label: id.to_owned(), meaning };
+    let choice = |id: &str, meaning| QuestionOption { id: id.to_owned(), label: id.to_owned(), meaning };
     Question {
         kind: QuestionKind::Permission,
         title: "Run it?".to_owned(),
@@ -59,7 +59,7 @@ impl Bench {
     pub fn new() -> Self {
         let start = Instant::now();
         let now = Now { steady: start, time: SystemTime::UNIX_EPOCH };
-        let (space, _) = Space::new("test", me(), now);
+        let (space, _) = SpaceMachine::new("test", me(), now);
         Self { space, start, elapsed: Duration::ZERO, ticket: 0 }
     }
 
@@ -67,7 +67,7 @@ impl Bench {
     pub fn restored(items: Vec<super::item::Item>) -> Self {
         let start = Instant::now();
         let now = Now { steady: start, time: SystemTime::UNIX_EPOCH };
-        let (space, _) = Space::restore(
+        let (space, _) = SpaceMachine::restore(
             "test",
             me(),
             RestoredSpace { items, ..RestoredSpace::default() },
@@ -133,7 +133,7 @@ impl Bench {
         self.command(None, command).1.unwrap().unwrap_err()
     }
 
-    fn stage(&self, request_id: &str) -> Stage {
+    fn stage(&self, request_id: &str) -> ReceiptStage {
         self.space.state().receipts.get(&RequestId::new(request_id).unwrap()).unwrap().stage.clone()
     }
 
@@ -167,19 +167,19 @@ fn a_message_becomes_a_turn_and_its_receipt_follows_it() {
     let mut bench = Bench::ready();
     let done = bench.say("r1", "hello");
     let turn = done.receipt.turn.clone().unwrap();
-    assert_eq!((done.receipt.stage, bench.activity()), (Stage::Accepted, Activity::Working(turn.clone())));
+    assert_eq!((done.receipt.stage, bench.activity()), (ReceiptStage::Accepted, Activity::Working(turn.clone())));
     bench.report(Report::Delivered(turn.clone()));
     bench.report(Report::Started(turn.clone()));
-    assert_eq!(bench.stage("r1"), Stage::Started);
+    assert_eq!(bench.stage("r1"), ReceiptStage::Started);
     bench.report(Report::Grew { key: "a".into(), text: "hi ".into(), tokens: None });
     bench.report(Report::Grew { key: "a".into(), text: "you".into(), tokens: None });
-    let body = Body::Text { text: "hi you".into(), attachments: vec![] };
+    let body = ItemBody::Text { text: "hi you".into(), attachments: vec![] };
     bench.report(Report::Item { key: "a".into(), body, done: true });
     bench.report(Report::Ended(turn.clone(), TurnOutcome::Completed));
-    assert_eq!((bench.stage("r1"), bench.activity()), (Stage::Finished, Activity::Idle));
+    assert_eq!((bench.stage("r1"), bench.activity()), (ReceiptStage::Finished, Activity::Idle));
     assert_eq!(bench.kinds(), ["system/presence", "chat", "chat"]);
     let last = bench.space.state().items.iter().next_back().unwrap();
-    assert_eq!((last.turn.as_ref(), last.progress), (Some(&turn), Progress::Done));
+    assert_eq!((last.turn.as_ref(), last.progress), (Some(&turn), ItemProgress::Done));
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn a_warning_about_a_turn_stays_on_its_receipt() {
     bench.report(Report::Ended(turn.clone(), TurnOutcome::Completed));
     bench.report(Report::Warned(turn, "too late".to_owned()));
     let receipt = bench.say("r1", "hello").receipt;
-    assert_eq!((receipt.stage, receipt.warning.as_deref()), (Stage::Finished, Some("a message is missing")));
+    assert_eq!((receipt.stage, receipt.warning.as_deref()), (ReceiptStage::Finished, Some("a message is missing")));
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn a_retried_message_is_sent_once_and_returns_its_progress() {
     bench.report(Report::Started(first.receipt.turn.clone().unwrap()));
     let again = bench.say("r1", "hello");
     assert!(again.duplicate && !first.duplicate);
-    assert_eq!((again.receipt.turn, again.receipt.stage), (first.receipt.turn, Stage::Started));
+    assert_eq!((again.receipt.turn, again.receipt.stage), (first.receipt.turn, ReceiptStage::Started));
     assert_eq!(bench.kinds().iter().filter(|kind| *kind == "chat").count(), 1);
     let (_, other) = bench.command(Some("r1"), ConversationCommand::Help);
     assert_eq!(other, Some(Err(SpaceRefusal::RequestIdReused)));
@@ -253,9 +253,9 @@ fn a_question_is_answered_once_by_its_id() {
     assert!(matches!(bench.refused(with("maybe")), SpaceRefusal::WrongAnswer(_)));
     let (effects, done) = bench.command(Some("a1"), with("yes"));
     assert_eq!(orders(&effects), [Order::Answer { question: "provider-7".into(), answer: answer("yes") }]);
-    assert_eq!(done.unwrap().unwrap().receipt.stage, Stage::Accepted);
+    assert_eq!(done.unwrap().unwrap().receipt.stage, ReceiptStage::Accepted);
     bench.report(Report::Acked(AckedOrder::Answer("provider-7".into()), Ok(())));
-    assert_eq!(bench.stage("a1"), Stage::Finished);
+    assert_eq!(bench.stage("a1"), ReceiptStage::Finished);
     assert!(matches!(bench.refused(with("yes")), SpaceRefusal::Closed(..)));
     let unknown = ConversationCommand::Answer { question: ItemId::from("q99"), answer: answer("yes"), decision: None };
     assert!(matches!(bench.refused(unknown), SpaceRefusal::NoSuchQuestion(_)));
@@ -288,7 +288,10 @@ fn an_interrupt_closes_the_open_question_and_the_turn_ends_as_cancelled() {
     assert_eq!(orders(&effects), [Order::Interrupt]);
     bench.report(Report::Ended(turn, TurnOutcome::Cancelled));
     assert_eq!(bench.space.state().questions().count(), 0);
-    assert_eq!((bench.stage("r1"), bench.activity()), (Stage::Failed(Failure::cancelled()), Activity::Idle));
+    assert_eq!(
+        (bench.stage("r1"), bench.activity()),
+        (ReceiptStage::Failed(CommandFailure::cancelled()), Activity::Idle)
+    );
     assert!(bench.kinds().contains(&"system/interrupted".to_owned()));
     let late = ConversationCommand::Answer { question, answer: answer("yes"), decision: None };
     assert!(matches!(bench.refused(late), SpaceRefusal::Closed(..)));
@@ -320,7 +323,7 @@ fn an_agent_that_ends_fails_its_queued_commands() {
     let failed = effects.iter().any(|effect| matches!(effect, SpaceEffect::Answer(_, Err(SpaceRefusal::Failed(_)))));
     assert!(failed);
     for id in ["r1", "r2", "c1"] {
-        assert_eq!(bench.stage(id), Stage::Failed("it crashed".into()), "{id}");
+        assert_eq!(bench.stage(id), ReceiptStage::Failed("it crashed".into()), "{id}");
     }
     assert_eq!(bench.activity(), Activity::Gone(Some("it crashed".into())));
     let say = ConversationCommand::Say {
@@ -340,17 +343,14 @@ fn acknowledgements_are_wanted_given_and_dropped() {
     assert_eq!(bench.space.state().acknowledgements.len(), 1);
     bench.report(Report::Acknowledged(item, true));
     assert!(bench.space.state().acknowledgements.is_empty());
-    let body = Body::Text { text: "seen?".into(), attachments: vec![] };
+    let body = ItemBody::Text { text: "seen?".into(), attachments: vec![] };
     bench.report(Report::Item { key: "a".into(), body, done: true });
     bench.report(Report::WantsAcknowledgement("a".into()));
     let all = ConversationCommand::Acknowledge { selector: MessageSelector::All, status: None };
     assert!(bench.command(None, all.clone()).1.unwrap().is_ok());
-    assert_eq!(bench.refused(all).to_string(), "nothing is waiting for your acknowledgement");
+    assert_eq!(bench.refused(all).to_string(), "no message is waiting for your acknowledgement");
     let refused = bench.refused(ConversationCommand::Cancel { selector: MessageSelector::All, reason: None });
-    assert!(
-        refused.to_string().starts_with("nothing is waiting for a cancellation (no agent is reasoning"),
-        "{refused}"
-    );
+    assert!(refused.to_string().ends_with("that you requested, and no agent is reasoning"), "{refused}");
     assert!(bench.space.state().acknowledgements.is_empty());
 }
 
@@ -372,7 +372,7 @@ fn a_pause_ends_when_its_time_is_up() {
 fn chat_targets_apply_by_scope() {
     let mut bench = Bench::ready();
     bench.handle(SpaceInput::Enrol(ParticipantId::from("other"), &[]));
-    let Ok(Slash::Space(target)) = slash::parse("/target other") else { panic!("it is for the space") };
+    let Ok(SlashCommand::Space(target)) = slash::parse("/target other") else { panic!("it is for the space") };
     bench.command(None, target);
     let effective: Vec<String> =
         bench.space.state().targets.effective().unwrap().iter().map(ToString::to_string).collect();
@@ -380,17 +380,17 @@ fn chat_targets_apply_by_scope() {
     let done = bench.say("r1", "to the other");
     assert_eq!(bench.activity(), Activity::Idle);
     assert!(done.receipt.turn.is_some());
-    let Ok(Slash::Space(unknown)) = slash::parse("/target nobody") else { panic!("it is for the space") };
+    let Ok(SlashCommand::Space(unknown)) = slash::parse("/target nobody") else { panic!("it is for the space") };
     assert_eq!(bench.refused(unknown), SpaceRefusal::NoSuchParticipant("nobody".into()));
 }
 
 #[test]
 fn a_command_of_the_agents_own_is_a_prompt_and_others_are_unknown() {
     let mut bench = Bench::ready();
-    let Ok(Slash::Space(demo)) = slash::parse("/demo edit") else { panic!("it is for the space") };
+    let Ok(SlashCommand::Space(demo)) = slash::parse("/demo edit") else { panic!("it is for the space") };
     let (effects, _) = bench.command(None, demo);
     assert!(matches!(&orders(&effects)[..], [Order::Prompt { text, .. }] if text == "/demo edit"));
-    let Ok(Slash::Space(unknown)) = slash::parse("/frobnicate") else { panic!("it may be the agent's") };
+    let Ok(SlashCommand::Space(unknown)) = slash::parse("/frobnicate") else { panic!("it may be the agent's") };
     assert_eq!(bench.refused(unknown), SpaceRefusal::UnknownCommand("frobnicate".into()));
 }
 
@@ -426,12 +426,12 @@ fn a_pause_beyond_all_time_has_no_end() {
 #[test]
 fn a_turn_that_ends_tells_how_long_it_took_which_tools_it_used_and_with_which_model() {
     let mut bench = Bench::ready();
-    bench.report(Report::Ready(Capabilities { model: Some("big".into()), ..capable() }));
+    bench.report(Report::Ready(ReportedCapabilities { model: Some("big".into()), ..capable() }));
     let turn = bench.say("r1", "go").receipt.turn.unwrap();
     for key in ["a", "b"] {
         let (name, title) = (key.to_owned(), key.to_owned());
         let (kind, input, status, output) = (ToolKind::Read, serde_json::Value::Null, ToolStatus::Completed, vec![]);
-        let body = Body::Tool(ToolCall { name, title, kind, input, status, output });
+        let body = ItemBody::Tool(ToolCall { name, title, kind, input, status, output });
         bench.report(Report::Item { key: key.into(), body, done: true });
     }
     bench.elapsed += Duration::from_secs(5);
@@ -451,7 +451,10 @@ fn a_retried_call_is_answered_as_the_first_was() {
     bench.report(Report::Called(1, Ok("well".into())));
     bench.handle(SpaceInput::Managed(2, Err(SpaceRefusal::NoSuchAgent("demo".into()))));
     let again = bench.command(Some("c1"), call()).1.unwrap().unwrap();
-    assert_eq!((again.lines, again.duplicate, again.receipt.stage), (vec!["well".to_owned()], true, Stage::Finished));
+    assert_eq!(
+        (again.lines, again.duplicate, again.receipt.stage),
+        (vec!["well".to_owned()], true, ReceiptStage::Finished)
+    );
     bench.command(Some("c2"), call());
     bench.report(Report::Called(3, Err("no".into())));
     assert_eq!(bench.command(Some("c2"), call()).1.unwrap(), Err(SpaceRefusal::Failed("no".into())));
@@ -483,15 +486,15 @@ fn a_message_to_two_agents_fails_if_either_fails() {
     let Activity::Working(first) = bench.activity() else { panic!("it works") };
     let Some(Activity::Working(second)) = bench.space.state().activity(&other).cloned() else { panic!("it works") };
     bench.report(Report::Ended(first, TurnOutcome::Failed("no".into())));
-    assert_eq!(bench.stage("r1"), Stage::Accepted);
+    assert_eq!(bench.stage("r1"), ReceiptStage::Accepted);
     bench.handle(SpaceInput::Report(other, Report::Ended(second, TurnOutcome::Completed)));
-    assert_eq!(bench.stage("r1"), Stage::Failed("no".into()));
+    assert_eq!(bench.stage("r1"), ReceiptStage::Failed("no".into()));
 }
 
 #[test]
 fn items_outside_a_turn_end_with_their_agent() {
     let mut bench = Bench::ready();
-    let body = Body::Thought { text: "hm".into(), action: None, tokens: None };
+    let body = ItemBody::Thought { text: "hm".into(), action: None, tokens: None };
     bench.report(Report::Item { key: "t".into(), body, done: false });
     bench.report(Report::Asked { key: "q".into(), question: permission() });
     let turn = bench.say("r1", "go").receipt.turn.unwrap();
@@ -505,7 +508,7 @@ fn items_outside_a_turn_end_with_their_agent() {
 fn a_setting_is_sent_to_the_agent_without_a_notice() {
     let mut bench = Bench::ready();
     let named = |id: &str| AgentOption { id: id.into(), title: id.into() };
-    bench.report(Report::Ready(Capabilities { modes: vec![named("ask"), named("plan")], ..capable() }));
+    bench.report(Report::Ready(ReportedCapabilities { modes: vec![named("ask"), named("plan")], ..capable() }));
     let said = bench.space.state().items.len();
     let set = |mode: &str| ConversationCommand::Set(agent(), Setting::Mode(mode.into()));
     let (effects, answer) = bench.command(None, set("plan"));
@@ -518,14 +521,17 @@ fn a_setting_is_sent_to_the_agent_without_a_notice() {
 
 #[test]
 fn list_commands_are_ui_commands() {
-    let pane = |name, visibility| Ok(Slash::Ui(UiCommand::Pane(PaneName(name), visibility)));
+    let pane = |name, visibility| Ok(SlashCommand::Ui(UiCommand::Pane(PaneName(name), visibility)));
     for (line, list) in [("/agent", "agents"), ("/sessions", "conversations")] {
         assert_eq!(slash::parse(line), pane(list, None), "{line}");
     }
     let invited = ConversationCommand::Manage(Some(agent()), crate::space::roster::AgentRequest::Invite);
-    assert_eq!(slash::parse("/agent demo"), Ok(Slash::Space(invited)));
-    assert_eq!(slash::parse("/resume"), Ok(Slash::Space(ConversationCommand::Call(None, Call::Resume))));
-    assert_eq!(slash::parse("/resume demo"), Ok(Slash::Space(ConversationCommand::Call(Some(agent()), Call::Resume))));
+    assert_eq!(slash::parse("/agent demo"), Ok(SlashCommand::Space(invited)));
+    assert_eq!(slash::parse("/resume"), Ok(SlashCommand::Space(ConversationCommand::Call(None, Call::Resume))));
+    assert_eq!(
+        slash::parse("/resume demo"),
+        Ok(SlashCommand::Space(ConversationCommand::Call(Some(agent()), Call::Resume)))
+    );
     assert_eq!(slash::parse("/tools auto"), pane("tools", Some(Visibility::Auto)));
     assert_eq!(slash::parse("/ui tools"), pane("tools", None));
     assert!(slash::parse("/tools sometimes").is_err());

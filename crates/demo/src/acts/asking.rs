@@ -1,6 +1,6 @@
 //! Tricks that ask questions: permissions, choices, free text, and several questions at the same time.
 
-use wh_core::space::question::{Answer, Choice, OptionMeaning, Question, QuestionDetail, QuestionKind};
+use wh_core::space::question::{Answer, OptionMeaning, Question, QuestionDetail, QuestionKind, QuestionOption};
 
 use crate::character::DemoMode;
 use crate::stage::{DemoPermission, DemoTask, TrickResult};
@@ -18,8 +18,8 @@ pub(crate) enum PermissionOutcome {
     Unanswered,
 }
 
-fn choice(id: &str, label: &str, meaning: OptionMeaning) -> Choice {
-    Choice { id: id.to_owned(), label: label.to_owned(), meaning }
+fn choice(id: &str, label: &str, meaning: OptionMeaning) -> QuestionOption {
+    QuestionOption { id: id.to_owned(), label: label.to_owned(), meaning }
 }
 
 fn permission(title: &str, details: Vec<QuestionDetail>) -> Question {
@@ -137,7 +137,7 @@ impl DemoTask {
         self.speak(&words).await.map(drop)
     }
 
-    /// Asks the user to choose an option, and returns the reply to the choice.
+    /// Asks the user to choose a colour, and returns the text with which the agent replies to the choice.
     pub async fn chosen(&mut self, timeout_words: Option<u32>) -> TrickResult<String> {
         let question = colour();
         let answer = match timeout_words {

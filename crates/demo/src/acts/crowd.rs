@@ -1,8 +1,8 @@
-//! Trick that sends a number of short, distinct messages at once.
+//! Trick that sends a large number of short, distinct messages without pauses.
 
 use serde_json::json;
 use wh_core::space::harness::Report;
-use wh_core::space::item::{Body, ToolCall, ToolKind, ToolResultPart, ToolStatus};
+use wh_core::space::item::{ItemBody, ToolCall, ToolKind, ToolResultPart, ToolStatus};
 
 use crate::memory::tokens;
 use crate::stage::{DemoTask, TrickResult};
@@ -19,11 +19,11 @@ impl DemoTask {
         for number in 1..=messages {
             let (sight, weather) = (self.chance.pick(&SIGHTS), self.chance.pick(&WEATHER));
             let (kind, body) = match number % 10 {
-                0 => ("tool", Body::Tool(look_out(number, sight))),
+                0 => ("tool", ItemBody::Tool(look_out(number, sight))),
                 _ => {
                     let text = entry(number, sight, weather);
                     self.memory.spend(tokens(&text));
-                    ("text", Body::Text { text, attachments: Vec::new() })
+                    ("text", ItemBody::Text { text, attachments: Vec::new() })
                 }
             };
             let key = self.key(kind);

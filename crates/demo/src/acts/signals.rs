@@ -12,7 +12,7 @@ use crate::tools::card;
 /// Number of frames that the trick `stream` sends.
 const STREAM_TRICK_FRAMES: usize = 12;
 
-/// Duration of the pause in the trick `pause` without `/resume`, in multiples of the time per word.
+/// Time after which the pause of the trick `pause` ends without `/resume`, in multiples of the time per word.
 const PAUSE_WORDS: u32 = 250;
 
 impl DemoTask {
@@ -97,6 +97,6 @@ impl DemoTask {
             Err(reason) => reason,
         };
         self.finish(shown, ToolStatus::Failed, Some(ToolResultPart::Text(reason.clone()))).await?;
-        Err(TrickStop::Failed(format!("as you asked: {reason}")))
+        Err(TrickStop::Failed(format!("this failure is intended: {reason}")))
     }
 }

@@ -27,7 +27,8 @@ impl DemoTask {
         self.wait_words(STATION_PAUSE_WORDS).await?;
 
         self.send(&stream, json!({ "station": "a change" })).await?;
-        self.speak("Now I change a file, and ask first. Without an answer, I continue after a while.").await?;
+        self.speak("Now I change a file, and ask first. If you do not answer, the tour continues after a while.")
+            .await?;
         self.edit_a_file(Some(ANSWER_TIMEOUT_WORDS)).await?;
         self.wait_words(STATION_PAUSE_WORDS).await?;
 

@@ -4,21 +4,21 @@ use std::fs;
 use std::path::Path;
 
 use tempfile::TempDir;
-use wh_agents::interface::{Agent, Resume, StartError};
+use wh_agents::interface::{Agent, AgentStartError, ResumeSelector};
 
 use super::*;
 
-fn start(state: &Path) -> Start {
-    let mut start = Start { may_store_state: true, ..Start::new(".") };
+fn start(state: &Path) -> StartOptions {
+    let mut start = StartOptions { may_store_state: true, ..StartOptions::new(".") };
     start.environment.insert("XDG_STATE_HOME".into(), Some(state.into()));
     start
 }
 
-fn going_on(state: &Path, name: &str) -> Start {
-    Start { resume: Some(Resume::Named(name.to_owned())), ..start(state) }
+fn going_on(state: &Path, name: &str) -> StartOptions {
+    StartOptions { resume: Some(ResumeSelector::Named(name.to_owned())), ..start(state) }
 }
 
-fn rig(start: &Start) -> Rig {
+fn rig(start: &StartOptions) -> Rig {
     let (harness, inside) = Harness::with_capacities(64, 256);
     Demo::new(timeless()).perform(start, inside).unwrap();
     Rig { harness, early: VecDeque::new(), turns: 0, calls: 0 }
@@ -58,7 +58,7 @@ async fn a_conversation_is_resumed_with_its_memory() {
     let before = remembered(&mut first).await;
     assert!(before.contains("brief") && before.contains("4 entries"), "{before}");
     kill(first);
-    let mut second = rig(&Start { reports_history: false, ..going_on(state.path(), &own) });
+    let mut second = rig(&StartOptions { reports_history: false, ..going_on(state.path(), &own) });
     let said = second.until(|report| matches!(report, Report::ResumeId(_))).await;
     assert_eq!(said.last(), Some(&Report::ResumeId(Some(own.clone()))), "it has the same name");
     assert!(!said.iter().any(|report| matches!(report, Report::EarlierPrompt(_))));
@@ -118,7 +118,7 @@ async fn a_restart_begins_another_conversation_and_clear_does_not() {
 #[tokio::test(start_paused = true)]
 async fn without_being_asked_it_saves_nothing() {
     let state = tempfile::tempdir().unwrap();
-    let mut one = rig(&Start { may_store_state: false, ..start(state.path()) });
+    let mut one = rig(&StartOptions { may_store_state: false, ..start(state.path()) });
     let all = one.turn("hello", agreeable).await;
     assert!(!all.iter().any(|report| matches!(report, Report::ResumeId(_))));
     one.order(Order::End).await;
@@ -131,6 +131,9 @@ async fn without_being_asked_it_saves_nothing() {
 async fn a_conversation_that_is_not_saved_cannot_be_resumed() {
     let state = tempfile::tempdir().unwrap();
     let error = Demo::default().start(going_on(state.path(), "0f0f")).await.unwrap_err();
-    assert!(matches!(&error, StartError::Unknown { what: "conversation", given, .. } if given == "0f0f"), "{error}");
+    assert!(
+        matches!(&error, AgentStartError::Unknown { what: "conversation", given, .. } if given == "0f0f"),
+        "{error}"
+    );
     assert!(error.hint().is_some());
 }

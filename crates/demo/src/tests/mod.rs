@@ -12,9 +12,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use wh_agents::interface::{Harness, Start};
-use wh_core::space::harness::{Call, Capabilities, HarnessKey, Order, Report, TurnOutcome};
-use wh_core::space::item::{Body, ToolCall, ToolResultPart};
+use wh_agents::interface::{Harness, StartOptions};
+use wh_core::space::harness::{Call, HarnessKey, Order, Report, ReportedCapabilities, TurnOutcome};
+use wh_core::space::item::{ItemBody, ToolCall, ToolResultPart};
 use wh_core::space::question::{Answer, Question};
 use wh_core::space::{ItemId, TurnId};
 
@@ -56,7 +56,7 @@ impl Rig {
 
     fn with_depths(options: DemoOptions, orders: usize, reports: usize) -> Self {
         let (harness, inside) = Harness::with_capacities(orders, reports);
-        Demo::new(options).perform(&Start::new("."), inside).unwrap();
+        Demo::new(options).perform(&StartOptions::new("."), inside).unwrap();
         Self { harness, early: VecDeque::new(), turns: 0, calls: 0 }
     }
 
@@ -145,7 +145,7 @@ fn outcome(all: &[Report]) -> &TurnOutcome {
 /// The text of all complete messages.
 fn texts(all: &[Report]) -> String {
     let said = all.iter().filter_map(|report| match report {
-        Report::Item { body: Body::Text { text, .. }, done: true, .. } => Some(text.as_str()),
+        Report::Item { body: ItemBody::Text { text, .. }, done: true, .. } => Some(text.as_str()),
         _ => None,
     });
     said.collect::<Vec<_>>().join("\n")
@@ -162,7 +162,7 @@ fn questions(all: &[Report]) -> Vec<&Question> {
 /// The completed tool calls.
 fn cards(all: &[Report]) -> Vec<&ToolCall> {
     let done = all.iter().filter_map(|report| match report {
-        Report::Item { body: Body::Tool(call), done: true, .. } => Some(call),
+        Report::Item { body: ItemBody::Tool(call), done: true, .. } => Some(call),
         _ => None,
     });
     done.collect()
@@ -212,10 +212,10 @@ fn check(all: &[Report]) {
     assert!(streams.is_empty(), "{streams:?} stay open");
 }
 
-fn whole(body: &Body) -> String {
+fn whole(body: &ItemBody) -> String {
     match body {
-        Body::Text { text, .. } | Body::Thought { text, .. } => text.clone(),
-        Body::Tool(call) => {
+        ItemBody::Text { text, .. } | ItemBody::Thought { text, .. } => text.clone(),
+        ItemBody::Tool(call) => {
             let pieces = call.output.iter().map(|piece| match piece {
                 ToolResultPart::Text(text) => text.clone(),
                 ToolResultPart::Diff { new, .. } => new.clone(),
@@ -226,7 +226,7 @@ fn whole(body: &Body) -> String {
     }
 }
 
-fn ready(all: &[Report]) -> &Capabilities {
+fn ready(all: &[Report]) -> &ReportedCapabilities {
     let found = all.iter().rev().find_map(|report| match report {
         Report::Ready(capabilities) => Some(capabilities),
         _ => None,

@@ -1,7 +1,7 @@
 //! Tests of each trick from beginning to end.
 
 use tokio::time::Instant;
-use wh_agents::interface::{Agent, QueryContext, Resume, StartError};
+use wh_agents::interface::{Agent, AgentStartError, QueryContext, ResumeSelector};
 use wh_core::space::harness::{Report, Usage};
 use wh_core::space::item::{Attachment, ToolStatus};
 
@@ -106,7 +106,7 @@ async fn a_crowd_has_the_requested_size_is_distinct_and_immediate() {
     let all = rig.turn("/demo crowd 250", agreeable).await;
     assert_eq!(start.elapsed(), Duration::ZERO);
     check(&all);
-    let bodies: Vec<&Body> = all
+    let bodies: Vec<&ItemBody> = all
         .iter()
         .filter_map(|report| match report {
             Report::Item { body, done, .. } => done.then_some(body),
@@ -145,7 +145,8 @@ async fn a_slow_answer_takes_long_enough_to_interrupt_by_hand() {
 #[tokio::test(start_paused = true)]
 async fn the_model_decides_how_much_is_thought() {
     let thoughts = |all: &[Report]| {
-        let thought = |report: &&Report| matches!(report, Report::Item { body: Body::Thought { .. }, done: true, .. });
+        let thought =
+            |report: &&Report| matches!(report, Report::Item { body: ItemBody::Thought { .. }, done: true, .. });
         all.iter().filter(thought).count()
     };
     let mut rig = Rig::new(timeless());
@@ -179,25 +180,25 @@ async fn it_is_always_available_and_rejects_unknown_options() {
     assert!(demo.check(&QueryContext::new("/")).await.installation.is_present());
     assert_eq!(demo.models(&QueryContext::new("/")).await.unwrap().len(), 3);
     let wrong = [
-        Start { model: Some("huge".to_owned()), ..Start::new(".") },
-        Start { mode: Some("yolo".to_owned()), ..Start::new(".") },
-        Start { arguments: vec!["--fast".into()], ..Start::new(".") },
-        Start { resume: Some(Resume::Latest), ..Start::new(".") },
+        StartOptions { model: Some("huge".to_owned()), ..StartOptions::new(".") },
+        StartOptions { mode: Some("yolo".to_owned()), ..StartOptions::new(".") },
+        StartOptions { arguments: vec!["--fast".into()], ..StartOptions::new(".") },
+        StartOptions { resume: Some(ResumeSelector::Latest), ..StartOptions::new(".") },
     ];
     for start in wrong {
         let error = demo.start(start).await.unwrap_err();
         assert!(error.hint().is_some(), "{error}");
     }
     for (arguments, value) in [(vec!["--seed".into(), "abc".into()], "abc"), (vec!["--pace".into()], "")] {
-        let error = demo.start(Start { arguments, ..Start::new(".") }).await.unwrap_err();
-        assert!(matches!(&error, StartError::InvalidValue { given, .. } if given == value), "{error}");
+        let error = demo.start(StartOptions { arguments, ..StartOptions::new(".") }).await.unwrap_err();
+        assert!(matches!(&error, AgentStartError::InvalidValue { given, .. } if given == value), "{error}");
         assert!(error.hint().is_some(), "{error}");
     }
-    let start = Start {
+    let start = StartOptions {
         model: Some("brief".to_owned()),
         mode: Some("plan".to_owned()),
         arguments: vec!["--seed".into(), "3".into(), "--pace".into(), "0".into()],
-        ..Start::new(".")
+        ..StartOptions::new(".")
     };
     let mut harness = Demo::default().start(start).await.unwrap();
     let Some(Report::Ready(capabilities)) = harness.reports.recv().await else { panic!("it is ready first") };

@@ -7,19 +7,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use tracing::{Instrument, info_span, warn};
-use wh_client::{Caller, Controller as Port, DaemonFuture, SessionHandle, SessionManager};
+use wh_client::{Caller, ControlHandler, DaemonFuture, SessionHandle, SessionManager};
 use wh_core::caller::CallerRefusal;
-use wh_core::gate::{Admitted, AgeLimits, Gate, GateRefusal, Principal, Target, TextLimits};
+use wh_core::gate::{AdmittedMessage, AgeLimits, ControlTarget, Gate, GateRefusal, Principal, TextLimits};
 use wh_core::reason::Reason;
 use wh_core::request::{FingerprintedId, RequestId};
 use wh_core::time::iso;
 use wh_wire::socket::{
     AuditAction, AuditRecord, CONTROL_VERSION, Capabilities, ControlAck, ControlAction, ControlCapabilities,
     ControlContent, ControlKey, ControlKind, ControlProblem, ControlRequest, ControlResult, ControlStdin, Credential,
-    Failure, Limits as SaidLimits, MAX_SOCKET_LINE_BYTES, SOCKET_COMMANDS, SOCKET_VERSION,
+    DaemonLimits, Failure, MAX_SOCKET_LINE_BYTES, SOCKET_COMMANDS, SOCKET_VERSION,
 };
 
-use super::audit::Audit;
+use super::audit::AuditWriter;
 use super::content_ref::ContentRefFolder;
 use super::execute::{self, ResolvedAction};
 use super::outcome::ControlOutcome;
@@ -39,7 +39,7 @@ pub struct ControllerParts {
     pub store: Store,
     /// Teams and tokens that authenticate and authorise senders.
     pub teams: Teams,
-    pub audit: Audit,
+    pub audit: AuditWriter,
     /// Shared folder with the files of content references.
     pub references: ContentRefFolder,
     /// Limits for the age and clock skew of messages.
@@ -56,7 +56,7 @@ struct ControllerState {
     daemon: Arc<dyn SessionManager>,
     store: Store,
     teams: Mutex<Teams>,
-    audit: Audit,
+    audit: AuditWriter,
     references: ContentRefFolder,
     times: AgeLimits,
     limits: TextLimits,
@@ -72,7 +72,7 @@ impl Controller {
     }
 }
 
-impl Port for Controller {
+impl ControlHandler for Controller {
     fn control(
         &self,
         request: Result<Box<ControlRequest>, Box<ControlProblem>>,
@@ -139,7 +139,7 @@ impl Port for Controller {
                 forms: vec!["type".to_owned(), "action".to_owned()],
                 encodings: vec!["utf-8".to_owned()],
             },
-            limits: SaidLimits {
+            limits: DaemonLimits {
                 soft_bytes: limits.soft as u64,
                 hard_bytes: limits.hard as u64,
                 content_ref_bytes: limits.reference,
@@ -163,7 +163,7 @@ impl Port for Controller {
 
 /// Appends the gate's warning about the text to the detail of an executed message. The outcome of a retry gets no
 /// warning.
-fn with_warning(mut outcome: ControlOutcome, admitted: &Admitted) -> ControlOutcome {
+fn with_warning(mut outcome: ControlOutcome, admitted: &AdmittedMessage) -> ControlOutcome {
     let carried_out = outcome.result == ControlResult::Ok && !outcome.duplicate;
     if let (true, Some(warning), Some(detail)) = (carried_out, &admitted.warning, &mut outcome.detail) {
         detail.push_str("; ");
@@ -278,7 +278,8 @@ impl ControllerState {
         with_warning(outcome, &admitted)
     }
 
-    /// Returns the outcome from the store if the message was received by an earlier attempt.
+    /// Returns the outcome from the store if the message was received before. Returns a refusal if another message has
+    /// used the request id, or if the store cannot be read.
     async fn stored_outcome(&self, key: &ControlKey, command: &FingerprintedId) -> Option<ControlOutcome> {
         let ledger = SessionLedger::new(self.store.clone(), &key.team, &key.session_id, &key.agent_id);
         match ledger.find(command).await {
@@ -348,8 +349,8 @@ impl ControllerState {
     }
 }
 
-fn target(session: &SessionHandle) -> Target {
-    Target {
+fn target(session: &SessionHandle) -> ControlTarget {
+    ControlTarget {
         session_id: session.id.clone(),
         agent_id: session.agent_id(),
         name: session.name(),

@@ -7,7 +7,7 @@ use wh_client::{Conversation, SessionHandle, Surface, SurfaceError};
 use wh_core::input::{Gesture, KeyCode, KeyPress, Modifiers};
 use wh_core::reason::Reason;
 use wh_core::request::FingerprintedId;
-use wh_core::session::AnswerAt;
+use wh_core::session::AnswerTiming;
 use wh_core::space::command::ConversationCommand;
 use wh_core::space::question::Answer;
 use wh_core::space::{ItemId, ParticipantId};
@@ -94,7 +94,8 @@ async fn send_to_agent(
     }
 }
 
-/// Types the text into the terminal, with the Enter key for each line break.
+/// Types the text into the terminal, with the Enter key for each line break, or interrupts the program. Refuses an
+/// answer.
 async fn send_to_terminal(surface: &Surface, action: ResolvedAction, request: FingerprintedId) -> ControlOutcome {
     let detail = action.delivered_detail(false);
     let (gestures, interrupt) = match action {
@@ -107,7 +108,7 @@ async fn send_to_terminal(surface: &Surface, action: ResolvedAction, request: Fi
     };
     let answer = match interrupt {
         true => surface.interrupt(gestures, Some(request)).await,
-        false => surface.type_in(gestures, Some(request), AnswerAt::Settled).await,
+        false => surface.type_in(gestures, Some(request), AnswerTiming::Settled).await,
     };
     match answer {
         Ok(done) => ControlOutcome::typed(done.delivery, done.duplicate, detail),

@@ -1,6 +1,6 @@
 //! Control of sessions by other programs: executing control messages, content references, the audit log, and teams with
 //! their credentials. [`wh_core::gate`] decides which messages are admitted. All functions block except those of
-//! [`Controller`] and [`audit::Audit::record`]; call them through `spawn_blocking`.
+//! [`Controller`] and [`audit::AuditWriter::record`]; call them through `spawn_blocking`.
 
 pub mod audit;
 pub mod content_ref;

@@ -2,8 +2,8 @@
 
 use wh_core::gate::GateRefusal;
 use wh_core::reason::Reason;
-use wh_core::receipt::{Failure, Receipt, Stage};
-use wh_core::session::{DeliveryState, Refusal as TerminalRefusal};
+use wh_core::receipt::{CommandFailure, Receipt, ReceiptStage};
+use wh_core::session::{DeliveryState, TerminalRefusal};
 use wh_core::space::command::{CommandAccepted, SpaceRefusal};
 use wh_wire::socket::{ControlAck, ControlKey, ControlKind, ControlResult};
 
@@ -35,11 +35,12 @@ impl ControlOutcome {
         Self { result: ControlResult::Timeout, ..Self::refused(reason, words) }
     }
 
-    /// Creates the outcome of a message that an agent's session accepted, now or at an earlier attempt. `words` is the
-    /// detail to report if the message was delivered.
+    /// Creates the outcome of a message that an agent's session has accepted, now or when it was first sent. `words` is
+    /// the detail to report if the message was delivered.
     pub fn accepted(done: &CommandAccepted, words: &str) -> Self {
         if done.queued {
-            let detail = "queued: the message is stored and will be delivered in turn; its receipt shows the progress";
+            let detail = "queued: the message is stored and will be delivered when the agent is idle; \
+                          its receipt shows the progress";
             return Self::ok(done.duplicate, detail);
         }
         match done.duplicate {
@@ -51,14 +52,14 @@ impl ControlOutcome {
     /// Creates the outcome of a message that was received before, from the receipt of the first attempt.
     pub fn repeated(receipt: &Receipt, words: &str) -> Self {
         match &receipt.stage {
-            Stage::Failed(failure) if receipt.was_delivered() => {
+            ReceiptStage::Failed(failure) if receipt.was_delivered() => {
                 let failure = &failure.message;
-                Self::ok(true, format!("already carried out: {words}; the turn failed: {failure}, see the receipt"))
+                Self::ok(true, format!("already executed: {words}; the turn failed: {failure}; see the receipt"))
             }
-            _ if receipt.was_delivered() => Self::ok(true, format!("already carried out: {words}")),
-            Stage::Failed(Failure { reason, message: words }) if *reason != Reason::CutOff => {
+            _ if receipt.was_delivered() => Self::ok(true, format!("already executed: {words}")),
+            ReceiptStage::Failed(CommandFailure { reason, message: words }) if *reason != Reason::CutOff => {
                 let reason = if *reason == Reason::Interrupted { *reason } else { Reason::AlreadyTried };
-                Self { duplicate: true, ..Self::refused(reason, format!("already tried: {words}")) }
+                Self { duplicate: true, ..Self::refused(reason, format!("the first attempt failed: {words}")) }
             }
             _ => Self::receipt(receipt, true, words),
         }
@@ -68,8 +69,10 @@ impl ControlOutcome {
         let refused = |reason, words: String| Self { duplicate, ..Self::refused(reason, words) };
         match &receipt.stage {
             _ if receipt.was_delivered() => Self::ok(duplicate, words),
-            Stage::Failed(Failure { reason: Reason::CutOff, .. }) => refused(Reason::CutOff, CUT_OFF_DETAIL.to_owned()),
-            Stage::Failed(Failure { message: words, .. }) => {
+            ReceiptStage::Failed(CommandFailure { reason: Reason::CutOff, .. }) => {
+                refused(Reason::CutOff, CUT_OFF_DETAIL.to_owned())
+            }
+            ReceiptStage::Failed(CommandFailure { message: words, .. }) => {
                 refused(Reason::NotKnown, format!("{words}; it is unknown whether the agent received the message"))
             }
             _ => refused(
@@ -79,10 +82,10 @@ impl ControlOutcome {
         }
     }
 
-    /// Creates the outcome of input that a terminal session accepted, now or at an earlier attempt.
+    /// Creates the outcome of input that a terminal session has accepted, now or when it was first sent.
     pub fn typed(fate: DeliveryState, duplicate: bool, words: &str) -> Self {
         match fate {
-            DeliveryState::Delivered(_) if duplicate => Self::ok(true, format!("already carried out: {words}")),
+            DeliveryState::Delivered(_) if duplicate => Self::ok(true, format!("already executed: {words}")),
             DeliveryState::Delivered(_) => Self::ok(false, words),
             DeliveryState::Queued => {
                 let words = "the first attempt is still in progress; retry with the same request_id";

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
 use nix::sys::resource::{Resource, getrlimit};
-use wh_client::{NewSession, Workload};
+use wh_client::{CreateSessionRequest, Workload};
 
 /// Maximum bytes of one argument or variable including its NUL terminator, equal to `MAX_ARG_STRLEN` of Linux.
 const MAX_ARGUMENT_BYTES: usize = 128 << 10;
@@ -15,7 +15,7 @@ const RESERVED_BYTES: usize = 16 << 10;
 
 /// Checks that a program can be started with these arguments and variables. The error names the exceeded limit or the
 /// violated rule.
-pub(super) fn check(wanted: &NewSession) -> Result<(), String> {
+pub(super) fn check(wanted: &CreateSessionRequest) -> Result<(), String> {
     let mut bytes = RESERVED_BYTES;
     let arguments = match &wanted.workload {
         Workload::Program(command) => command,
@@ -82,8 +82,8 @@ mod tests {
 
     use super::*;
 
-    fn program(words: &[&str], environment: &[(&str, &str)]) -> NewSession {
-        NewSession {
+    fn program(words: &[&str], environment: &[(&str, &str)]) -> CreateSessionRequest {
+        CreateSessionRequest {
             workload: Workload::Program(words.iter().map(OsString::from).collect()),
             name: None,
             team: None,
@@ -104,7 +104,7 @@ mod tests {
         assert!(check(&program(&["true", "a\0b"], &[])).unwrap_err().starts_with("argument 1 contains a NUL"));
         assert!(check(&program(&["true", &long], &[])).unwrap_err().starts_with("argument 1 has 131072 bytes"));
         assert!(check(&program(&["true"], &[("A", fits)])).unwrap_err().starts_with("variable A has"));
-        let agent = |mode: &str, argument: &str| NewSession {
+        let agent = |mode: &str, argument: &str| CreateSessionRequest {
             workload: Workload::Agent {
                 agent: "demo".to_owned(),
                 model: None,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
-use wh_client::{CreateError, NewSession, Workload};
+use wh_client::{CreateError, CreateSessionRequest, Workload};
 
 use crate::store::IdempotentCreate;
 
@@ -32,8 +32,9 @@ pub(super) type SessionIdCell = Arc<OnceCell<String>>;
 pub(super) struct CreateRequests(Mutex<VecDeque<KnownCreateRequest>>);
 
 impl CreateRequests {
-    /// Returns the cell for the session id of the request with this key. The cell is empty if the request is new. Fails
-    /// if the key was used for a request with other terms.
+    /// Returns the cell for the session id of the request with this key. The cell is empty until a request with this
+    /// key has created the session. Fails if the key was used for a request with other terms, unless that request has
+    /// failed.
     pub fn cell(&self, team: &str, key: &str, terms: &Value) -> Result<SessionIdCell, CreateError> {
         let mut requests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = requests.iter_mut().find(|known| known.team == team && known.key == key) {
@@ -64,7 +65,7 @@ impl CreateRequests {
 }
 
 /// Returns the fields that a retry must repeat. The environment is excluded, because it differs from shell to shell.
-pub(super) fn terms(wanted: &NewSession) -> Value {
+pub(super) fn terms(wanted: &CreateSessionRequest) -> Value {
     let words = |words: &[std::ffi::OsString]| -> Vec<String> {
         words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
     };
@@ -87,7 +88,7 @@ pub(super) fn terms(wanted: &NewSession) -> Value {
 }
 
 /// Returns the create request to store with the new session; `None` without an idempotency key.
-pub(super) fn create_request(wanted: &NewSession) -> Option<IdempotentCreate> {
+pub(super) fn create_request(wanted: &CreateSessionRequest) -> Option<IdempotentCreate> {
     let key = wanted.idempotency_key.clone()?;
     Some(IdempotentCreate { key, terms: terms(wanted) })
 }

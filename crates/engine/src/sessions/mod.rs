@@ -24,7 +24,7 @@ use tokio::task::JoinHandle;
 use tracing::{info, warn};
 use wh_agents::Catalog;
 use wh_client::{
-    CreateError, DaemonFuture, EndCause, EndOutcome, Lineage, NewSession, SessionCreation, SessionHandle,
+    CreateError, CreateOutcome, CreateSessionRequest, DaemonFuture, EndCause, EndOutcome, Lineage, SessionHandle,
     SessionManager, SessionState, Space, Surface, UiPort, Workload,
 };
 use wh_core::receipt::Receipt;
@@ -57,7 +57,7 @@ const SESSION_END_TIMEOUT: Duration = Duration::from_secs(20);
 /// Timeout for storing the end of a session and its last screen.
 const STORE_END_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// Describes the UI of an agent's session, and the terminal that it runs on.
+/// Describes the UI of an agent's session, and the terminal that the UI runs on.
 #[derive(Debug)]
 pub struct UiSpec {
     /// Side of the terminal that the UI reads from and draws on.
@@ -78,7 +78,7 @@ pub struct UiSpec {
 
 /// Function that starts the UI of a space. The caller provides the function, because the UI is implemented in another
 /// crate.
-pub type ShowUi = dyn Fn(UiSpec) -> JoinHandle<()> + Send + Sync;
+pub type ShowUiFn = dyn Fn(UiSpec) -> JoinHandle<()> + Send + Sync;
 
 /// Function that returns the agents available in a directory, or an error message if they cannot be listed.
 pub type AgentCatalogSource = dyn Fn(&Path) -> Result<Catalog, String> + Send + Sync;
@@ -86,7 +86,7 @@ pub type AgentCatalogSource = dyn Fn(&Path) -> Result<Catalog, String> + Send + 
 /// Functions, settings and the store that sessions need.
 pub struct SessionServices {
     pub catalog: Box<AgentCatalogSource>,
-    pub show: Box<ShowUi>,
+    pub show: Box<ShowUiFn>,
     /// Idle timeout: time from the last use of the screen until the UI of an agent's session is ended.
     pub unused_ui_after: Duration,
     /// Amount of screen state to retain per session.
@@ -121,8 +121,7 @@ struct LineageEntry {
     state: Weak<dyn SessionState>,
 }
 
-/// Session with its backend, through which it is ended. `live` is `None` for a session that had ended before it was
-/// added.
+/// Session with the backend that ends the session. `live` is `None` if the session had already ended when it was added.
 struct ManagedSession {
     session: Arc<SessionHandle>,
     live: Option<LiveBackend>,
@@ -154,7 +153,8 @@ impl ManagedSession {
         Self { session: Arc::new(session), live: None, written: None }
     }
 
-    /// Ends the session gracefully, or kills it at once if `now` is set. Returns the processes that could not be ended.
+    /// Ends the session gracefully, or kills it immediately if `now` is set. Returns the processes that could not be
+    /// ended.
     async fn end(&self, now: bool) -> Survivors {
         let Some(live) = &self.live else { return Survivors::default() };
         let ordered = async {
@@ -202,7 +202,6 @@ impl std::fmt::Debug for Sessions {
 }
 
 impl Sessions {
-    /// Creates a manager without sessions.
     pub fn new(services: SessionServices) -> Arc<Self> {
         Arc::new_cyclic(|me| Self {
             me: Weak::clone(me),
@@ -250,8 +249,8 @@ impl Sessions {
     }
 
     /// Adds the lineage of a session, and records for each creator that it has created a session. Must be called before
-    /// the session starts. A running session may ask a question, and a message to one of its creators could instruct
-    /// the creator to answer this question.
+    /// the session starts: as soon as it runs it may ask a question, and then a message to a creator can be an
+    /// instruction to answer this question.
     fn enter_lineage(&self, session: &SessionHandle) {
         let mut lineages = self.lineages.lock().unwrap_or_else(PoisonError::into_inner);
         lineages.retain(|_, entry| entry.lineage.strong_count() > 0);
@@ -263,7 +262,8 @@ impl Sessions {
     }
 
     /// Reserves a name that no running session has: the requested name, or a name derived from the program or agent.
-    fn name(&self, wanted: &NewSession) -> Result<ReservedName, CreateError> {
+    /// Fails if the requested name is invalid or taken.
+    fn name(&self, wanted: &CreateSessionRequest) -> Result<ReservedName, CreateError> {
         let mut reserved = self.reserved.lock().unwrap_or_else(PoisonError::into_inner);
         let mut taken: Vec<String> =
             self.sessions().iter().filter(|one| one.ended().is_none()).map(|one| one.name()).collect();
@@ -284,11 +284,11 @@ impl Sessions {
         ReservedName(Arc::clone(&self.reserved), name.to_owned())
     }
 
-    /// Starts a session, adds it to the list, and stores it.
+    /// Starts a session and stores its record. The caller adds the session to the list.
     async fn start_and_store(
         &self,
         session: SessionHandle,
-        wanted: &NewSession,
+        wanted: &CreateSessionRequest,
     ) -> Result<ManagedSession, CreateError> {
         let (mut entry, running) = match &wanted.workload {
             Workload::Program(_) => {
@@ -324,7 +324,7 @@ impl Sessions {
     }
 
     /// Creates a session without checking the idempotency key.
-    async fn create_new(&self, wanted: NewSession) -> Result<Arc<SessionHandle>, CreateError> {
+    async fn create_new(&self, wanted: CreateSessionRequest) -> Result<Arc<SessionHandle>, CreateError> {
         if self.stopping.load(Ordering::Acquire) {
             return Err(CreateError::Stopping);
         }
@@ -358,9 +358,9 @@ impl Sessions {
         self.session_by_id(id)
     }
 
-    async fn create_once(&self, wanted: NewSession) -> Result<SessionCreation, CreateError> {
+    async fn create_once(&self, wanted: CreateSessionRequest) -> Result<CreateOutcome, CreateError> {
         let Some(key) = wanted.idempotency_key.clone() else {
-            return Ok(SessionCreation { session: self.create_new(wanted).await?, duplicate: false });
+            return Ok(CreateOutcome { session: self.create_new(wanted).await?, duplicate: false });
         };
         RequestId::new(key.as_str()).map_err(|error| CreateError::InvalidIdempotencyKey(error.to_string()))?;
         let cell = self.create_requests.cell(team(&wanted), &key, &create_requests::terms(&wanted))?;
@@ -371,7 +371,7 @@ impl Sessions {
         };
         let id = cell.get_or_try_init(|| making).await?;
         let session = self.wait_until_restored(id).await.ok_or_else(|| CreateError::NoSuchSession(id.clone()))?;
-        Ok(SessionCreation { session, duplicate })
+        Ok(CreateOutcome { session, duplicate })
     }
 
     /// Ends all processes, and refuses new sessions. Terminal sessions end permanently. Agent sessions stay in the
@@ -400,7 +400,7 @@ impl Sessions {
 }
 
 /// Returns the requested team, or the default team.
-fn team(wanted: &NewSession) -> &str {
+fn team(wanted: &CreateSessionRequest) -> &str {
     wanted.team.as_deref().unwrap_or(DEFAULT_TEAM)
 }
 
@@ -429,7 +429,7 @@ impl SessionManager for Sessions {
         self.lineages.lock().unwrap_or_else(PoisonError::into_inner).get(id)?.lineage.upgrade()
     }
 
-    fn create(&self, wanted: NewSession) -> DaemonFuture<'_, Result<SessionCreation, CreateError>> {
+    fn create(&self, wanted: CreateSessionRequest) -> DaemonFuture<'_, Result<CreateOutcome, CreateError>> {
         let me = self.me.upgrade();
         Box::pin(async move {
             let me = me.ok_or(CreateError::Stopping)?;

@@ -22,7 +22,7 @@ pub(super) fn is_valid(name: &str) -> bool {
         && name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Derives a name that is not in `taken` from the program or agent.
+/// Derives a name from the program or agent. Appends a number if the name is in `taken`.
 pub(super) fn find(what: &Workload, taken: &[String]) -> String {
     let base = match what {
         Workload::Agent { agent, .. } => agent.clone(),

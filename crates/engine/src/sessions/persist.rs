@@ -9,27 +9,27 @@ use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::{debug, warn};
-use wh_client::{EndCause, Mirror, NewSession, ScreenRead, SessionHandle, Space, Surface};
+use wh_client::{CreateSessionRequest, EndCause, Mirror, ScreenReadOptions, SessionHandle, Space, Surface};
 use wh_core::session::ScreenTiming;
-use wh_core::space::item::{Body, Item, Level, Progress};
+use wh_core::space::item::{Item, ItemBody, ItemProgress, NoticeLevel};
 use wh_core::space::{ItemId, ParticipantId, stored_item};
 use wh_screen::render;
 
 use super::record;
 use crate::store::{ResumeId, SessionEnd, SessionFilter, SessionRecord, Store, StoreError, StoredItem};
 
-/// Minimum interval between two writes of content that still changes. Complete content is written at once.
+/// Minimum interval between two writes of content that still changes. Complete content is written immediately.
 const REWRITE_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Id of the stored item with the last screen of a terminal session.
 pub(super) const SCREEN_ITEM_ID: &str = "screen";
 
-/// Stores the record of a new session. If another stored session has the same name, updates the record of that session
-/// from `all` and tries again.
+/// Stores the record of a new session. If the store refuses the name because the record of another session has it,
+/// updates that record from the session's current state in `all`, and tries again.
 pub(super) async fn store_new(
     store: &Store,
     session: &SessionHandle,
-    wanted: &NewSession,
+    wanted: &CreateSessionRequest,
     all: &[Arc<SessionHandle>],
 ) -> Result<(), StoreError> {
     let record = record::of(session, wanted);
@@ -153,7 +153,7 @@ impl SessionWriter {
         }
     }
 
-    /// Stores the last items of the session, and then its end.
+    /// Stores the last items of the session, and then its end. The end of a suspended session is not stored.
     async fn end(&self) -> Result<(), StoreError> {
         if let Err(error) = self.store.flush().await {
             warn!(id = self.session.id, %error, "cannot store the last items of a session");
@@ -211,7 +211,8 @@ impl SessionWriter {
         self.store_resume_id(&mut stored_id, resume_id).await;
     }
 
-    /// Writes new items, and remembers growing items for the next write. Returns false if the conversation has ended.
+    /// Writes new and completed items, and remembers changed growing items for the next write. Returns false if the
+    /// conversation has ended.
     async fn catch_up(&self, mirror: &mut Mirror, items: &mut ItemWriter<'_>, count: &mut u64) -> bool {
         let Ok(change) = mirror.catch_up().await else { return false };
         let all = &mirror.state().items;
@@ -226,7 +227,7 @@ impl SessionWriter {
         let is_new: HashSet<&ItemId> = new.iter().map(|item| &item.id).collect();
         let changed = change.items.iter().filter(|id| !is_new.contains(id)).filter_map(|id| all.get(id));
         let (growing, over): (Vec<_>, Vec<_>) =
-            changed.map(|item| &**item).partition(|item| item.progress == Progress::Growing);
+            changed.map(|item| &**item).partition(|item| item.progress == ItemProgress::Growing);
         items.growing.extend(growing.into_iter().map(|item| item.id.clone()));
         items.write(over.into_iter().chain(new)).await;
         true
@@ -296,7 +297,8 @@ impl SessionWriter {
 
     /// Stores the screen, and the raw output since the last call. Returns false if the terminal or the store is closed.
     async fn store_screen(&self, surface: &Surface, seen: &mut Option<u64>) -> bool {
-        let Ok(shown) = surface.read_screen(ScreenRead { history: true, timing: ScreenTiming::Now }).await else {
+        let Ok(shown) = surface.read_screen(ScreenReadOptions { history: true, timing: ScreenTiming::Now }).await
+        else {
             return false;
         };
         let raw = shown.history.unwrap_or_default();
@@ -369,6 +371,6 @@ fn written(item: &Item) -> String {
 /// Creates the replacement for an item that is too large to store.
 fn too_large(item: &Item) -> Item {
     let lines = vec!["this part of the conversation was too large to be stored".to_owned()];
-    let body = Body::Notice { level: Level::Warning, topic: "too_large".to_owned(), lines };
+    let body = ItemBody::Notice { level: NoticeLevel::Warning, topic: "too_large".to_owned(), lines };
     Item { body, ..item.clone() }
 }

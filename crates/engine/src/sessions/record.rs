@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use wh_client::{NewSession, SessionHandle, Workload};
+use wh_client::{CreateSessionRequest, SessionHandle, Workload};
 use wh_core::terminal::Size;
 
 use super::{create_requests, state};
@@ -31,7 +31,7 @@ const STORED_VARIABLES: [&str; 16] = [
 ];
 
 /// Creates the record of a new session.
-pub(super) fn of(session: &SessionHandle, wanted: &NewSession) -> SessionRecord {
+pub(super) fn of(session: &SessionHandle, wanted: &CreateSessionRequest) -> SessionRecord {
     let texts = |words: &[OsString]| words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let environment = wanted
         .environment
@@ -77,7 +77,7 @@ pub(super) fn of(session: &SessionHandle, wanted: &NewSession) -> SessionRecord 
 
 /// Recreates a session and its create request from a record. `has_created` is true if other records list the session as
 /// a creator.
-pub(super) fn described(record: &SessionRecord, has_created: bool) -> (SessionHandle, NewSession) {
+pub(super) fn described(record: &SessionRecord, has_created: bool) -> (SessionHandle, CreateSessionRequest) {
     let words = || record.command.iter().map(OsString::from).collect();
     let what = match record.kind {
         SessionKind::Agent => Workload::Agent {
@@ -90,7 +90,7 @@ pub(super) fn described(record: &SessionRecord, has_created: bool) -> (SessionHa
         SessionKind::Terminal => Workload::Program(words()),
     };
     let (columns, rows) = record.size.unwrap_or((80, 24));
-    let wanted = NewSession {
+    let wanted = CreateSessionRequest {
         workload: what,
         name: Some(record.name.clone()),
         team: Some(record.team.clone()),
@@ -130,8 +130,8 @@ mod tests {
 
     use super::*;
 
-    fn wanted(what: Workload) -> NewSession {
-        NewSession {
+    fn wanted(what: Workload) -> CreateSessionRequest {
+        CreateSessionRequest {
             workload: what,
             name: Some("one".to_owned()),
             team: Some("crew".to_owned()),
@@ -144,7 +144,7 @@ mod tests {
         }
     }
 
-    fn round_trip(wanted: &NewSession) -> (SessionRecord, SessionHandle, NewSession) {
+    fn round_trip(wanted: &CreateSessionRequest) -> (SessionRecord, SessionHandle, CreateSessionRequest) {
         let session = SessionHandle::new(
             "s1".to_owned(),
             wanted,
@@ -180,7 +180,7 @@ mod tests {
         let given = [("HOME", "/home/ada"), ("CODEX_HOME", "/codex"), ("API_KEY", "do-not-write-me")];
         let environment = Some(given.map(|(name, value)| (name.into(), value.into())).to_vec());
         let (record, _, after) =
-            round_trip(&NewSession { environment, ..wanted(Workload::Program(vec!["vim".into()])) });
+            round_trip(&CreateSessionRequest { environment, ..wanted(Workload::Program(vec!["vim".into()])) });
         let stored: Vec<_> = record.environment.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         assert_eq!(stored, [("CODEX_HOME", "/codex"), ("HOME", "/home/ada")]);
         let after = after.environment.unwrap();
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn the_idempotency_key_is_recorded_with_its_request() {
-        let (record, ..) = round_trip(&NewSession {
+        let (record, ..) = round_trip(&CreateSessionRequest {
             idempotency_key: Some("once".to_owned()),
             ..wanted(Workload::Program(vec!["vim".into()]))
         });

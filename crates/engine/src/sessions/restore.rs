@@ -10,7 +10,7 @@ use futures_util::StreamExt;
 use serde_json::Value;
 use tracing::{info, warn};
 use wh_client::{CreateError, EndCause, SessionManager};
-use wh_core::space::item::{Body, Item, Level, Progress};
+use wh_core::space::item::{Item, ItemBody, ItemProgress, NoticeLevel};
 use wh_core::space::machine::{QueuedMessage, RestoredSpace};
 use wh_core::space::{ParticipantId, stored_item};
 
@@ -58,8 +58,9 @@ pub struct PendingRestore {
 type Parents = HashSet<String>;
 
 impl Sessions {
-    /// Reads the stored sessions. Must be called once, before clients are served. After the call, every stored session
-    /// is either listed or [being restored](wh_client::SessionManager::is_restoring).
+    /// Reads the stored sessions. Must be called once, before clients are served. After the call, the latest ended
+    /// sessions are listed, and all sessions that have not ended are [being
+    /// restored](wh_client::SessionManager::is_restoring).
     pub async fn begin_restore(self: &Arc<Self>) -> Result<PendingRestore, StoreError> {
         let mut pending = PendingRestore { living: Vec::new(), past: 0, parents: Parents::new() };
         let Some(store) = self.services.store.clone() else { return Ok(pending) };
@@ -152,7 +153,8 @@ impl Sessions {
         ManagedSession::ended(session)
     }
 
-    /// Restores a session that was running when the previous daemon stopped. Returns true if the session was resumed.
+    /// Restores a session that was running when the previous daemon stopped. Returns true if the session was resumed;
+    /// otherwise it is listed as ended.
     async fn restore_session(
         self: &Arc<Self>,
         store: &Store,
@@ -176,7 +178,7 @@ impl Sessions {
         let epoch = store.opening().epoch;
         let resume = record.resume.as_ref().map(|resume| resume.reveal().to_owned());
         // If the conversation shows more queued messages than the queue contains, some were delivered to the agent.
-        let shown_queued = items.iter().filter(|item| item.progress == Progress::Queued).count();
+        let shown_queued = items.iter().filter(|item| item.progress == ItemProgress::Queued).count();
         let said = items.iter().any(is_content) || shown_queued > queued.len();
         let starts_fresh = record.has_fresh_conversation() || !said;
         let agent = record.agent.clone().unwrap_or_default();
@@ -230,8 +232,8 @@ impl Sessions {
         false
     }
 
-    /// Adds the session of a started agent, starts to persist it, and waits until the agent is ready. Returns true if
-    /// the session runs.
+    /// Adds the session of a started agent, starts to persist it, and waits until the agent is ready or
+    /// [`AGENT_RESTORE_TIMEOUT`] has passed. Returns true if the session runs.
     async fn follow_resumed(
         &self,
         store: &Store,
@@ -262,7 +264,7 @@ impl Sessions {
         session.ended().is_none()
     }
 
-    /// Lists a session that cannot be resumed as lost, and stores its end.
+    /// Adds a lost session (one that cannot be resumed) to the list, and stores its end.
     async fn add_lost(&self, store: &Store, number: u64, kept: ManagedSession) {
         let id = kept.session.id.clone();
         if let Some((how, at)) = kept.session.ended() {
@@ -303,7 +305,7 @@ async fn items(store: &Store, id: &str) -> (Vec<Item>, PersistedItems) {
         for row in page.items {
             written.next = written.next.max(row.seq + 1);
             let item = stored_item::read(&row.json).unwrap_or_else(|error| unreadable(&row, &error.to_string()));
-            if item.progress >= Progress::Done {
+            if item.progress >= ItemProgress::Done {
                 written.settled.insert(item.id.clone());
             }
             all.push(item);
@@ -316,13 +318,13 @@ async fn items(store: &Store, id: &str) -> (Vec<Item>, PersistedItems) {
 /// this id.
 fn unreadable(row: &StoredItem, why: &str) -> Item {
     let lines = vec![format!("this part of the conversation cannot be shown: {why}")];
-    let body = Body::Notice { level: Level::Warning, topic: "unreadable".to_owned(), lines };
+    let body = ItemBody::Notice { level: NoticeLevel::Warning, topic: "unreadable".to_owned(), lines };
     Item::complete(row.id.as_str().into(), wh_core::space::machine::system(), SystemTime::UNIX_EPOCH, body)
 }
 
 /// True if the item is content of the conversation; false for notices, presence changes and queued messages.
 pub(super) fn is_content(item: &Item) -> bool {
-    item.progress != Progress::Queued && !matches!(item.body, Body::Notice { .. } | Body::Act { .. })
+    item.progress != ItemProgress::Queued && !matches!(item.body, ItemBody::Notice { .. } | ItemBody::Act { .. })
 }
 
 async fn last_screen(store: &Store, id: &str) -> Option<String> {

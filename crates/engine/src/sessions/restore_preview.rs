@@ -1,4 +1,4 @@
-//! Lists the sessions that the next daemon would restore, while no daemon runs.
+//! Lists, while no daemon runs, the sessions that the next daemon would restore.
 
 use std::path::Path;
 

@@ -7,10 +7,10 @@ use std::time::{Duration, SystemTime};
 
 use tokio::sync::mpsc;
 use tracing::{info, warn};
-use wh_agents::interface::{Harness, Resume, Start};
+use wh_agents::interface::{Harness, ResumeSelector, StartOptions};
 use wh_client::{
-    Conversation, CreateError, EndCause, NewSession, SESSION_VARIABLE, SessionHandle, Space, Surface, Ui, UiPort,
-    Workload,
+    Conversation, CreateError, CreateSessionRequest, EndCause, SESSION_VARIABLE, SessionHandle, Space, Surface, Ui,
+    UiPort, Workload,
 };
 use wh_core::space::ParticipantId;
 use wh_core::space::event::Activity;
@@ -36,7 +36,7 @@ fn failed(message: impl ToString) -> CreateError {
 pub(super) async fn start_program(
     services: &SessionServices,
     mut session: SessionHandle,
-    wanted: &NewSession,
+    wanted: &CreateSessionRequest,
     ledger: Option<SessionLedger>,
 ) -> Result<ManagedSession, CreateError> {
     let Workload::Program(command) = &wanted.workload else { return Err(CreateError::Nothing) };
@@ -100,7 +100,7 @@ pub(super) fn user() -> ParticipantId {
 pub(super) async fn start_agent(
     services: &SessionServices,
     session: &SessionHandle,
-    wanted: &NewSession,
+    wanted: &CreateSessionRequest,
     resume: Option<(String, Option<SystemTime>)>,
 ) -> Result<Harness, CreateError> {
     let Workload::Agent { agent: id, model, mode, may_skip_permissions, arguments } = &wanted.workload else {
@@ -109,7 +109,7 @@ pub(super) async fn start_agent(
     let catalog = (services.catalog)(&wanted.directory).map_err(failed)?;
     let agent =
         catalog.by_id(id).ok_or_else(|| CreateError::NoSuchAgent { agent: id.clone(), known: catalog.ids() })?;
-    let mut start = Start::new(&wanted.directory);
+    let mut start = StartOptions::new(&wanted.directory);
     start.model.clone_from(model);
     start.mode.clone_from(mode);
     start.may_skip_permissions = *may_skip_permissions;
@@ -118,7 +118,7 @@ pub(super) async fn start_agent(
     start.session = Some(session.id.clone());
     start.environment.insert(SESSION_VARIABLE.into(), Some(session.id.clone().into()));
     if let Some((name, begun)) = resume {
-        (start.resume, start.conversation_created_at) = (Some(Resume::Named(name)), begun);
+        (start.resume, start.conversation_created_at) = (Some(ResumeSelector::Named(name)), begun);
     }
     start.may_store_state = services.store.is_some();
     // The conversation is restored from the store, so the agent need not report it.
@@ -137,8 +137,8 @@ pub(super) async fn start_agent(
     }
 }
 
-/// Returns the agent's title from the catalog.
-fn title(services: &SessionServices, id: &str, wanted: &NewSession) -> String {
+/// Returns the agent's title from the catalog, or its id if the catalog does not list it.
+fn title(services: &SessionServices, id: &str, wanted: &CreateSessionRequest) -> String {
     let catalog = (services.catalog)(&wanted.directory).ok();
     let known = catalog.and_then(|catalog| catalog.by_id(id));
     known.map_or_else(|| id.to_owned(), |agent| agent.facts().title)
@@ -148,7 +148,7 @@ fn title(services: &SessionServices, id: &str, wanted: &NewSession) -> String {
 async fn open_screen(
     services: &Arc<SessionServices>,
     id: &str,
-    wanted: &NewSession,
+    wanted: &CreateSessionRequest,
     space: &Space,
     port: UiPort,
     leave: mpsc::Sender<()>,
@@ -182,11 +182,11 @@ async fn open_screen(
     Ok(hosted.surface)
 }
 
-/// Adds to an ended session its conversation, and a terminal with an on-demand UI that shows the conversation.
+/// Attaches the stored conversation to an ended session, and a terminal with an on-demand UI that shows it.
 pub(super) fn attach_archived_conversation(
     services: &Arc<SessionServices>,
     session: &mut SessionHandle,
-    wanted: &NewSession,
+    wanted: &CreateSessionRequest,
     space: Space,
     ledger: Option<SessionLedger>,
 ) {
@@ -216,11 +216,11 @@ pub(super) fn attach_archived_conversation(
     });
 }
 
-/// Opens the UI of an agent's conversation, and watches for the agent's end.
+/// Adds a started agent to its space, opens a terminal for the UI of the conversation, and watches for the agent's end.
 pub(super) async fn attach_agent(
     services: &Arc<SessionServices>,
     mut session: SessionHandle,
-    wanted: &NewSession,
+    wanted: &CreateSessionRequest,
     harness: Harness,
     running: &RunningSpace,
     ledger: Option<SessionLedger>,
@@ -288,8 +288,8 @@ async fn wait_for_activity<T: Send + 'static>(
 }
 
 /// Returns the environment of an agent as changes to the environment of wh; `None` removes a variable. If the request
-/// has an environment, the agent gets only the variables of the request.
-fn environment(services: &SessionServices, wanted: &NewSession) -> BTreeMap<OsString, Option<OsString>> {
+/// has an environment, the agent gets only the variables of the request. It never gets the withheld variables.
+fn environment(services: &SessionServices, wanted: &CreateSessionRequest) -> BTreeMap<OsString, Option<OsString>> {
     let mut environment: BTreeMap<OsString, Option<OsString>> = BTreeMap::new();
     if let Some(given) = &wanted.environment {
         environment.extend(unlisted_variables(given).into_iter().map(|name| (name, None)));

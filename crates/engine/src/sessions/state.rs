@@ -1,4 +1,4 @@
-//! State of a session that changes while it runs: its name, its end, and the terminals attached to it.
+//! Mutable state of a session: its name, its end, and the terminals attached to it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

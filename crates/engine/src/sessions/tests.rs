@@ -1,5 +1,6 @@
 //! Sessions across daemon restarts. The daemons are always killed, never stopped.
 
+mod daemon;
 mod mute;
 mod stop;
 
@@ -11,14 +12,14 @@ use tempfile::TempDir;
 use tokio::io::AsyncWriteExt;
 use wh_agents::Catalog;
 use wh_agents::interface::Agent;
-use wh_client::{CreateError, EndCause, EndOutcome, NewSession, SessionHandle, SessionManager, Workload};
-use wh_core::receipt::Stage;
+use wh_client::{CreateError, CreateSessionRequest, EndCause, EndOutcome, SessionHandle, SessionManager, Workload};
+use wh_core::receipt::ReceiptStage;
 use wh_core::space::ParticipantId;
 use wh_core::space::command::{CommandAccepted, ConversationCommand};
 use wh_core::space::harness::Call;
-use wh_core::space::item::{Body, Item, Progress};
-use wh_core::space::question::Closing;
-use wh_core::space::state::State;
+use wh_core::space::item::{Item, ItemBody, ItemProgress};
+use wh_core::space::question::QuestionCloseReason;
+use wh_core::space::state::SpaceState;
 use wh_core::terminal::{Exit, Size};
 use wh_demo::{Demo, DemoOptions};
 
@@ -27,173 +28,12 @@ use super::{ManagedSession, RestoreCounts, SessionServices, Sessions, state};
 use crate::space::RunningSpace;
 use crate::store::{ItemPosition, SessionFilter, Store, StoreError};
 use crate::terminal::{ScreenSpec, UiTerminalSpec, host};
+use daemon::{DaemonHome, SIZE, eventually, services};
 use mute::Mute;
-
-const SIZE: Size = Size { columns: 80, rows: 24 };
-
-/// State directory shared by successive daemons.
-struct DaemonHome {
-    folder: TempDir,
-}
-
-/// A run of a daemon.
-struct DaemonRun {
-    sessions: Arc<Sessions>,
-    store: Store,
-    restored: RestoreCounts,
-}
-
-impl DaemonHome {
-    fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
-    }
-
-    fn state(&self) -> &Path {
-        self.folder.path()
-    }
-
-    /// Runs a daemon until `live` returns, and then kills it: every task is dropped where it is.
-    fn live<T>(&self, live: impl AsyncFnOnce(&DaemonRun) -> T) -> T {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-        let store = Store::open(self.state().join("store")).unwrap();
-        let kept = store.clone();
-        let result = runtime.block_on(async {
-            let sessions = Sessions::new(services(store.clone()));
-            let restored = sessions.finish_restore(sessions.begin_restore().await.unwrap()).await;
-            live(&DaemonRun { sessions, store, restored }).await
-        });
-        runtime.shutdown_timeout(Duration::from_secs(30));
-        let closing = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        closing.block_on(kept.close()).unwrap();
-        result
-    }
-
-    fn wanted(&self, agent: &str, name: &str) -> NewSession {
-        let what = Workload::Agent {
-            agent: agent.to_owned(),
-            model: None,
-            mode: None,
-            may_skip_permissions: false,
-            arguments: vec![],
-        };
-        let environment = vec![
-            ("XDG_STATE_HOME".into(), self.state().as_os_str().to_owned()),
-            ("SECRET_KEY".into(), "do-not-write-me".into()),
-        ];
-        NewSession {
-            workload: what,
-            name: Some(name.to_owned()),
-            team: None,
-            directory: self.state().to_owned(),
-            size: SIZE,
-            environment: Some(environment),
-            idempotency_key: None,
-            creators: Vec::new(),
-            person: false,
-        }
-    }
-}
-
-fn services(store: Store) -> SessionServices {
-    let demo = Demo::new(DemoOptions { pace: Duration::ZERO, ..DemoOptions::default() });
-    SessionServices {
-        catalog: {
-            let (demo, mute): (Arc<dyn Agent>, Arc<dyn Agent>) = (Arc::new(demo), Arc::new(Mute));
-            Box::new(move |_| Ok(Catalog::of(vec![Arc::clone(&demo), Arc::clone(&mute)])))
-        },
-        unused_ui_after: Duration::from_secs(600),
-        show: Box::new(|spec| {
-            tokio::spawn(async move {
-                let _held = spec;
-                std::future::pending().await
-            })
-        }),
-        screen: ScreenSpec { history_lines: 100, log_characters: 4000 },
-        withheld: vec![],
-        store: Some(store),
-        is_team: Box::new(|team| ["default", "crew"].contains(&team)),
-    }
-}
-
-/// Waits for something that is only visible in the store.
-async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    let waiting = async {
-        while !holds().await {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(60), waiting).await.unwrap_or_else(|_| panic!("never: {what}"));
-}
-
-impl DaemonRun {
-    fn session(&self, id: &str) -> Arc<SessionHandle> {
-        self.sessions.session(id).expect("the session is there")
-    }
-
-    async fn create(&self, wanted: NewSession) -> Arc<SessionHandle> {
-        self.sessions.create(wanted).await.unwrap().session
-    }
-
-    async fn look<T: Send + 'static>(
-        &self,
-        session: &SessionHandle,
-        look: impl FnOnce(&State) -> T + Send + 'static,
-    ) -> T {
-        look(&session.conversation.as_ref().unwrap().space.watch().await.unwrap().state)
-    }
-
-    async fn command(&self, session: &SessionHandle, command: ConversationCommand) -> CommandAccepted {
-        let conversation = session.conversation.as_ref().unwrap();
-        conversation.space.command(conversation.me.clone(), None, command).await.unwrap().unwrap()
-    }
-
-    async fn say(&self, session: &SessionHandle, text: &str) -> CommandAccepted {
-        self.command(session, ConversationCommand::say(text.to_owned(), None)).await
-    }
-
-    /// Sends a message and waits until its turn is finished.
-    async fn turn(&self, session: &SessionHandle, text: &str) {
-        let id = self.say(session, text).await.receipt.request_id;
-        eventually("the turn is over", async || {
-            let id = id.clone();
-            self.look(session, move |state| state.receipts.get(&id).is_some_and(|one| one.stage == Stage::Finished))
-                .await
-        })
-        .await;
-    }
-
-    /// Status as reported by the demo agent.
-    async fn status(&self, session: &SessionHandle) -> String {
-        let call = ConversationCommand::Call(Some(ParticipantId::from("demo")), Call::ReportStatus);
-        self.command(session, call).await.lines.join(" ")
-    }
-
-    async fn items(&self, session: &SessionHandle) -> Vec<Item> {
-        self.look(session, |state| {
-            state.check().unwrap();
-            state.items.iter().map(|item| (**item).clone()).collect()
-        })
-        .await
-    }
-
-    /// Waits until all items and the resume id are stored; returns the items.
-    async fn written(&self, session: &SessionHandle, named: bool) -> Vec<Item> {
-        eventually("all is written", async || {
-            let items = self.items(session).await;
-            let page = self.store.items_from(session.id.as_str(), ItemPosition::START, 2000).await.unwrap();
-            let read: Vec<Item> =
-                page.items.iter().map(|row| wh_core::space::stored_item::read(&row.json).unwrap()).collect();
-            let record = self.store.session(session.id.as_str()).await.unwrap().unwrap();
-            read == items && record.resume.is_some() == named
-        })
-        .await;
-        self.items(session).await
-    }
-}
 
 fn notices(items: &[Item]) -> Vec<String> {
     let lines = items.iter().filter_map(|item| match &item.body {
-        Body::Notice { lines, .. } => Some(lines.join("\n")),
+        ItemBody::Notice { lines, .. } => Some(lines.join("\n")),
         _ => None,
     });
     lines.collect()
@@ -204,7 +44,8 @@ fn an_agent_resumes_its_conversation_under_the_same_session_id() {
     let home = DaemonHome::new();
     let (id, before) = home.live(async |life| {
         assert_eq!(life.restored, RestoreCounts::default());
-        let session = life.create(NewSession { team: Some("crew".into()), ..home.wanted("demo", "one") }).await;
+        let session =
+            life.create(CreateSessionRequest { team: Some("crew".into()), ..home.wanted("demo", "one") }).await;
         life.turn(&session, "hello there").await;
         life.command(&session, ConversationCommand::Model(None, Some("brief".to_owned()))).await;
         let before = life.written(&session, true).await;
@@ -242,7 +83,9 @@ fn creators_survive_a_restart_and_a_session_knows_that_it_has_created_others() {
     let (parent, child) = home.live(async |life| {
         let parent = life.create(home.wanted("demo", "parent")).await;
         assert!(!parent.standing().has_created);
-        let child = life.create(NewSession { creators: vec![parent.id.clone()], ..home.wanted("demo", "child") }).await;
+        let child = life
+            .create(CreateSessionRequest { creators: vec![parent.id.clone()], ..home.wanted("demo", "child") })
+            .await;
         assert!(parent.standing().has_created && !child.standing().has_created);
         (parent.id.clone(), child.id.clone())
     });
@@ -269,19 +112,19 @@ fn work_in_progress_is_cut_off_and_no_secret_is_shown() {
     home.live(async |life| {
         let session = life.session(&id);
         let items = life.items(&session).await;
-        assert!(items.iter().all(|item| item.progress != Progress::Growing));
+        assert!(items.iter().all(|item| item.progress != ItemProgress::Growing));
         let closings = items.iter().filter_map(|item| match &item.body {
-            Body::Question { closing, .. } => Some(closing.clone()),
+            ItemBody::Question { closing, .. } => Some(closing.clone()),
             _ => None,
         });
-        assert_eq!(closings.collect::<Vec<_>>(), [Some(Closing::Withdrawn)]);
+        assert_eq!(closings.collect::<Vec<_>>(), [Some(QuestionCloseReason::Withdrawn)]);
         assert!(notices(&items).iter().any(|notice| notice.contains("withdrawn")));
         life.turn(&session, "hello").await;
         let shown = life.look(&session, |state| format!("{state:?}")).await;
         assert!(shown.contains("hello") && !shown.contains(&name));
         // Items that were cut off are stored as such.
         let all = life.written(&session, true).await;
-        assert!(all.iter().any(|item| matches!(&item.body, Body::Question { closing: Some(_), .. })));
+        assert!(all.iter().any(|item| matches!(&item.body, ItemBody::Question { closing: Some(_), .. })));
     });
     let arrived = std::fs::read_to_string(home.state().join(format!("wheelhouse/demo/{name}.prompts.jsonl"))).unwrap();
     assert_eq!(arrived.lines().count(), 2, "nothing was sent twice: {arrived}");
@@ -342,7 +185,7 @@ fn a_session_without_a_resume_id_restarts_if_empty_and_is_lost_otherwise() {
         life.turn(&silent, "hello").await;
         assert_eq!(spoken.ended().unwrap().0, EndCause::Lost);
         let items = life.items(&spoken).await;
-        assert!(items.iter().any(|item| matches!(&item.body, Body::Text { text, .. } if text == "hello")));
+        assert!(items.iter().any(|item| matches!(&item.body, ItemBody::Text { text, .. } if text == "hello")));
         let all: Vec<_> = life.sessions.sessions().iter().map(|one| one.name()).collect();
         assert_eq!(all, ["silent", "spoken"], "in the order in which they were made");
     });
@@ -372,7 +215,8 @@ fn the_last_screen_of_a_terminal_survives_a_restart() {
     let home = DaemonHome::new();
     let (id, raw) = home.live(async |life| {
         // A hosted terminal in place of a program's; it is persisted the same way.
-        let wanted = NewSession { workload: Workload::Program(vec!["sh".into()]), ..home.wanted("demo", "shell") };
+        let wanted =
+            CreateSessionRequest { workload: Workload::Program(vec!["sh".into()]), ..home.wanted("demo", "shell") };
         let running = RunningSpace::start("test", "human".into());
         let spec = UiTerminalSpec {
             command: vec!["sh".into()],
@@ -419,7 +263,8 @@ fn the_last_screen_of_a_terminal_survives_a_restart() {
 #[test]
 fn an_idempotency_key_creates_one_session_across_restarts() {
     let home = DaemonHome::new();
-    let keyed = |name: &str| NewSession { idempotency_key: Some("wish-1".to_owned()), ..home.wanted("demo", name) };
+    let keyed =
+        |name: &str| CreateSessionRequest { idempotency_key: Some("wish-1".to_owned()), ..home.wanted("demo", name) };
     let id = home.live(async |life| {
         let (one, other) = tokio::join!(life.sessions.create(keyed("one")), life.sessions.create(keyed("one")));
         let (one, other) = (one.unwrap(), other.unwrap());
@@ -439,12 +284,12 @@ fn an_idempotency_key_creates_one_session_across_restarts() {
     home.live(async |life| {
         let past = life.sessions.create(keyed("one")).await.unwrap();
         assert!(past.duplicate && past.session.ended().is_some());
-        let wrong = NewSession { idempotency_key: Some("x".repeat(1000)), ..home.wanted("demo", "two") };
+        let wrong = CreateSessionRequest { idempotency_key: Some("x".repeat(1000)), ..home.wanted("demo", "two") };
         assert!(matches!(life.sessions.create(wrong).await, Err(CreateError::InvalidIdempotencyKey(_))));
         assert!(matches!(life.sessions.create(keyed("two")).await, Err(CreateError::IdempotencyKeyReused(_))));
-        let crew = NewSession { team: Some("crew".to_owned()), ..keyed("two") };
+        let crew = CreateSessionRequest { team: Some("crew".to_owned()), ..keyed("two") };
         assert!(!life.sessions.create(crew).await.unwrap().duplicate, "each team has its own keys");
-        let nowhere = NewSession { team: Some("../nowhere".to_owned()), ..home.wanted("demo", "three") };
+        let nowhere = CreateSessionRequest { team: Some("../nowhere".to_owned()), ..home.wanted("demo", "three") };
         assert!(matches!(life.sessions.create(nowhere).await, Err(CreateError::NoSuchTeam(_))));
     });
 }

@@ -11,7 +11,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::oneshot;
 use wh_client::ReplyStage;
-use wh_core::receipt::{Receipt, Stage};
+use wh_core::receipt::{Receipt, ReceiptStage};
 use wh_core::request::{CommandContent, FingerprintedId, RequestId};
 use wh_core::space::command::{CommandAccepted, ConversationCommand, SpaceRefusal};
 use wh_core::space::harness::{Order, Report, TurnOutcome};
@@ -58,7 +58,7 @@ pub(super) struct StoredSpaceCommands {
     /// Retries that arrived while the first request was being stored.
     retries: HashMap<RequestId, Vec<IncomingCommand>>,
     /// Commands that have no final receipt yet.
-    open: HashMap<RequestId, OpenCommand>,
+    open: HashMap<RequestId, PendingCommand>,
     /// Orders to an agent, held until the store has removed a message for this agent from the queue.
     held: HashMap<ParticipantId, VecDeque<Order>>,
     /// True if the space is about to end. No more queued messages are delivered.
@@ -102,7 +102,7 @@ pub(super) async fn next(stored: &mut Option<StoredSpaceCommands>) -> StoreProgr
     .await
 }
 
-struct OpenCommand {
+struct PendingCommand {
     message: Option<QueuedMessage>,
     /// True if the message is in the stored queue.
     is_queued: bool,
@@ -134,7 +134,7 @@ impl StoredSpaceCommands {
     pub fn requeued(&mut self, messages: &[QueuedMessage]) {
         for message in messages {
             let open =
-                OpenCommand { message: Some(message.clone()), is_queued: true, was_queued: true, settled: false };
+                PendingCommand { message: Some(message.clone()), is_queued: true, was_queued: true, settled: false };
             self.open.insert(message.request_id.clone(), open);
         }
     }
@@ -204,7 +204,7 @@ impl SpaceTask {
             Ok(BeginOutcome::New) => {
                 stored.open.insert(
                     request.id.clone(),
-                    OpenCommand { message, is_queued: false, was_queued: false, settled: false },
+                    PendingCommand { message, is_queued: false, was_queued: false, settled: false },
                 );
                 self.execute(asked, Some(request.id));
             }
@@ -264,7 +264,8 @@ impl SpaceTask {
         self.send_order(agent, order)
     }
 
-    /// Delivers a message after it was removed from the stored queue.
+    /// Delivers a message after it was removed from the stored queue. If the removal failed, the message fails. If the
+    /// space is suspended, the message is put back into the queue.
     fn handed_over(&mut self, MessageHandover { agent, turn, stored }: MessageHandover) {
         let held = self.stored.as_mut().and_then(|all| all.held.remove(&agent));
         let mut orders = held.unwrap_or_default();
@@ -341,7 +342,7 @@ impl SpaceTask {
             open.was_queued |= done.queued;
             // A message that is being removed from the queue still counts as queued, because its caller has received
             // the answer `queued`.
-            done.queued |= open.was_queued && done.receipt.stage == Stage::Accepted;
+            done.queued |= open.was_queued && done.receipt.stage == ReceiptStage::Accepted;
         }
         let open = id.and_then(|id| self.stored.as_mut()?.open.get_mut(&id)).filter(|_| !done.duplicate);
         let is_open = open.is_some();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use wh_core::space::ItemId;
 use wh_core::space::event::{SpaceEvent, StreamFrame};
 use wh_core::space::item::Item;
-use wh_core::space::machine::Signal;
+use wh_core::space::machine::TransientChange;
 use wh_core::space::state::MAX_STREAM_FRAMES;
 
 #[derive(Debug, Default)]
@@ -18,13 +18,13 @@ pub(super) struct GrowingItems {
 }
 
 impl GrowingItems {
-    pub fn signal(&mut self, signal: Signal) {
+    pub fn signal(&mut self, signal: TransientChange) {
         self.revision += 1;
         match signal {
-            Signal::Item(item) => {
+            TransientChange::Item(item) => {
                 self.items.insert(item.id.clone(), (self.revision, item));
             }
-            Signal::Frame(frame) => {
+            TransientChange::Frame(frame) => {
                 if self.frames.len() == MAX_STREAM_FRAMES {
                     self.frames.pop_front();
                 }

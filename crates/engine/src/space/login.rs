@@ -1,5 +1,5 @@
-//! Logins of users with agents while a space runs. The user gets instructions at once; the outcome is announced in the
-//! space.
+//! Logins of users to agents while a space runs. The user gets instructions immediately; the outcome is announced later
+//! in the space.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,9 +7,9 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 use wh_agents::interface::{Agent, LoginState};
-use wh_agents::manage::{Launch, LoginWay, login};
+use wh_agents::manage::{LaunchSpec, LoginAction, login};
 use wh_core::space::command::SpaceRefusal;
-use wh_core::space::item::Level;
+use wh_core::space::item::NoticeLevel;
 use wh_core::space::roster::{AgentReply, LoginMethod, LoginStatus};
 
 use super::roster::{AgentRoster, RosterMessage, manage_refusal};
@@ -40,19 +40,19 @@ impl Drop for LoginInProgress {
 }
 
 impl AgentRoster {
-    /// Starts a login. An earlier login with the same agent is stopped. Returns when the login has ended, when there
-    /// are instructions for the user, or after [`LOGIN_URL_TIMEOUT`]. A later outcome is announced in the space.
+    /// Starts a login. An earlier login to the same agent is stopped. Returns when the login has ended, when there are
+    /// instructions for the user, or after [`LOGIN_URL_TIMEOUT`]. A later outcome is announced in the space.
     pub(super) async fn log_in(
         self: &Arc<Self>,
         agent: Arc<dyn Agent>,
         messages: mpsc::Sender<RosterMessage>,
     ) -> Result<LoginStatus, SpaceRefusal> {
         let (launch, method) = match agent.login_way(&self.surroundings()).await.map_err(manage_refusal)? {
-            LoginWay::NotNeeded => {
+            LoginAction::NotNeeded => {
                 let message = Some("This agent needs no login.".to_owned());
                 return Ok(LoginStatus { success: true, message, ..LoginStatus::default() });
             }
-            LoginWay::ByHand { instructions, method } => {
+            LoginAction::ByHand { instructions, method } => {
                 let (success, account) = self.logged_in(agent.as_ref(), false).await;
                 let instructions = (!success).then_some(instructions);
                 return Ok(LoginStatus {
@@ -63,7 +63,7 @@ impl AgentRoster {
                     ..LoginStatus::default()
                 });
             }
-            LoginWay::Command { launch, method } => (launch, method),
+            LoginAction::Command { launch, method } => (launch, method),
         };
         let (input, inputs) = mpsc::channel(MAX_QUEUED_LOGIN_INPUTS);
         let (reply, answer) = oneshot::channel();
@@ -98,8 +98,8 @@ impl AgentRoster {
         drop(logins);
     }
 
-    /// Returns true if a user is logged in with the agent, and the account if it is known. If the agent cannot report
-    /// the login state, returns `otherwise`.
+    /// Returns true if a user is logged in to the agent, and the account if it is known. If the agent cannot report the
+    /// login state, returns `otherwise`.
     async fn logged_in(&self, agent: &dyn Agent, otherwise: bool) -> (bool, Option<String>) {
         self.state().checked.remove(&agent.facts().id);
         match self.check(agent).await.login {
@@ -115,7 +115,7 @@ impl AgentRoster {
 struct LoginRun {
     roster: Arc<AgentRoster>,
     agent: Arc<dyn Agent>,
-    launch: Launch,
+    launch: LaunchSpec,
     method: LoginMethod,
     messages: mpsc::Sender<RosterMessage>,
 }
@@ -168,7 +168,7 @@ impl LoginRun {
         if let Some(reply) = reply.take() {
             return drop(reply.send(Ok(done)));
         }
-        let level = if done.success || done.pending { Level::Info } else { Level::Warning };
+        let level = if done.success || done.pending { NoticeLevel::Info } else { NoticeLevel::Warning };
         let agent = self.agent.facts().title;
         let _ = self.messages.send(RosterMessage::Announced(level, AgentReply::LoggedIn { agent, done })).await;
     }
@@ -199,7 +199,7 @@ impl LoginRun {
     }
 }
 
-/// Returns the last three lines of the output.
+/// Returns the last three lines of the output that are not blank.
 fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     lines[lines.len().saturating_sub(3)..].join("\n")

@@ -17,12 +17,12 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
 use tracing::{Instrument, info_span};
 use wh_agents::Catalog;
-use wh_agents::interface::{Harness, Start};
+use wh_agents::interface::{Harness, StartOptions};
 use wh_client::Space;
 use wh_core::space::ParticipantId;
 use wh_core::space::item::Item;
-use wh_core::space::machine::{Now, RestoredSpace, Space as Machine, SpaceEffect};
-use wh_core::space::state::Targets;
+use wh_core::space::machine::{Now, RestoredSpace, SpaceEffect, SpaceMachine};
+use wh_core::space::state::TargetsByScope;
 
 use crate::ledger::SessionLedger;
 use durable::StoredSpaceCommands;
@@ -34,7 +34,7 @@ const MAX_QUEUED_ROSTER_MESSAGES: usize = 8;
 
 /// Returns a roster without agents.
 pub(crate) fn no_agents() -> Roster {
-    Roster { catalog: Catalog::default(), start: Start::new(PathBuf::from(".")) }
+    Roster { catalog: Catalog::default(), start: StartOptions::new(PathBuf::from(".")) }
 }
 
 /// Running space, with the resume ids for the session store.
@@ -56,20 +56,20 @@ impl RunningSpace {
 
     /// Starts an empty space into which the agents of the roster can be invited.
     pub fn with_roster(name: &str, me: ParticipantId, roster: Roster) -> Self {
-        Self::with_targets(name, me, roster, Targets::default(), None)
+        Self::with_targets(name, me, roster, TargetsByScope::default(), None)
     }
 
-    /// Starts an empty space with default chat targets. [`Targets::chosen`] is ignored, because users choose their
-    /// targets later.
+    /// Starts an empty space with default chat targets. [`TargetsByScope::chosen`] is ignored, because users choose
+    /// their targets later.
     pub fn with_targets(
         name: &str,
         me: ParticipantId,
         roster: Roster,
-        targets: Targets,
+        targets: TargetsByScope,
         ledger: Option<SessionLedger>,
     ) -> Self {
         let now = task::now();
-        let (mut machine, mut effects) = Machine::new(name, me, now);
+        let (mut machine, mut effects) = SpaceMachine::new(name, me, now);
         effects.extend(machine.default_targets(targets.participant, targets.global));
         Self::run((machine, effects), now, roster, ledger.map(StoredSpaceCommands::new))
     }
@@ -80,7 +80,7 @@ impl RunningSpace {
         Self::restore(name, me, left, None, Some(ledger))
     }
 
-    /// Starts a space with the items of a previous daemon. These items no longer change, see [`Machine::restore`].
+    /// Starts a space with the items of a previous daemon. These items no longer change, see [`SpaceMachine::restore`].
     /// `notice` is shown to users.
     pub fn restore(
         name: &str,
@@ -92,10 +92,15 @@ impl RunningSpace {
         let now = task::now();
         let mut stored = ledger.map(StoredSpaceCommands::new);
         stored.iter_mut().for_each(|stored| stored.requeued(&left.queued));
-        Self::run(Machine::restore(name, me, left, notice, now), now, no_agents(), stored)
+        Self::run(SpaceMachine::restore(name, me, left, notice, now), now, no_agents(), stored)
     }
 
-    fn run(made: (Machine, Vec<SpaceEffect>), now: Now, roster: Roster, stored: Option<StoredSpaceCommands>) -> Self {
+    fn run(
+        made: (SpaceMachine, Vec<SpaceEffect>),
+        now: Now,
+        roster: Roster,
+        stored: Option<StoredSpaceCommands>,
+    ) -> Self {
         let (space, requests) = Space::new();
         let (arrivals, roster_messages) = mpsc::channel(MAX_QUEUED_ROSTER_MESSAGES);
         let agents = Arc::new(AgentRoster::new(roster));
@@ -129,7 +134,7 @@ impl RunningSpace {
             let now = task::now();
             let epoch = ledger.as_ref().map_or(0, SessionLedger::epoch);
             let made =
-                Machine::restore(&name, me, RestoredSpace { items, epoch, ..RestoredSpace::default() }, None, now);
+                SpaceMachine::restore(&name, me, RestoredSpace { items, epoch, ..RestoredSpace::default() }, None, now);
             let agents = Arc::new(AgentRoster::new(no_agents()));
             let (arrivals, resume_ids) = (mpsc::channel(MAX_QUEUED_ROSTER_MESSAGES), watch::Sender::default());
             let mut task = task::SpaceTask::new(

@@ -8,17 +8,17 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use wh_agents::interface::{
-    Agent, AgentFacts, Harness, Installation, ManageError, QueryContext, Readiness, Resume, Start,
+    Agent, AgentFacts, Harness, Installation, ManageError, QueryContext, Readiness, ResumeSelector, StartOptions,
 };
-use wh_agents::{Catalog, StartError};
+use wh_agents::{AgentStartError, Catalog};
 use wh_core::space::ParticipantId;
 use wh_core::space::command::SpaceRefusal;
-use wh_core::space::item::Level;
+use wh_core::space::item::NoticeLevel;
 use wh_core::space::roster::{AgentCard, AgentReply, AgentRequest, ConversationCard, StatusCard, conversation_id};
 
 use super::login::LoginInProgress;
 
-/// Time for which the readiness of an agent is cached. Logging in or out with the agent clears its entry.
+/// Time for which the readiness of an agent is cached. A login to the agent or a logout clears its entry.
 const READINESS_TTL: Duration = Duration::from_secs(30);
 
 /// Timeout for an agent to end before it is started again.
@@ -29,7 +29,7 @@ const REPLACE_TIMEOUT: Duration = Duration::from_secs(15);
 pub struct Roster {
     pub catalog: Catalog,
     /// Working directory and permissions for starting an agent. The conversation to resume is set by each invitation.
-    pub start: Start,
+    pub start: StartOptions,
 }
 
 /// Message to the space's task from a task that starts or ends agents.
@@ -40,7 +40,7 @@ pub(super) enum RosterMessage {
     /// Pass on the result of the agent request with this number.
     Managed(u64, Result<AgentReply, SpaceRefusal>),
     /// Publish an announcement in the space.
-    Announced(Level, AgentReply),
+    Announced(NoticeLevel, AgentReply),
     /// End an agent; the reply is sent after its end.
     Leave(ParticipantId, oneshot::Sender<()>),
 }
@@ -227,12 +227,12 @@ impl AgentRoster {
         }
         let _alone = InviteGuard(self, id.to_owned());
         let resume = match conversation {
-            Some(conversation) => Some(Resume::Named(self.own_name(id, &conversation).await?)),
+            Some(conversation) => Some(ResumeSelector::Named(self.own_name(id, &conversation).await?)),
             None if present => return Ok(()),
             None => None,
         };
-        let mut start = Start { resume, ..self.roster.start.clone() };
-        if let Some(Resume::Named(name)) = &start.resume {
+        let mut start = StartOptions { resume, ..self.roster.start.clone() };
+        if let Some(ResumeSelector::Named(name)) = &start.resume {
             // The agent need not report a conversation that the space already shows.
             start.reports_history &= !self.state().conversations_here.contains(&(id.to_owned(), name.clone()));
         }
@@ -275,7 +275,7 @@ pub(super) fn manage_refusal(error: ManageError) -> SpaceRefusal {
     }
 }
 
-fn start_refusal(error: &StartError) -> SpaceRefusal {
+fn start_refusal(error: &AgentStartError) -> SpaceRefusal {
     SpaceRefusal::Failed(match error.hint() {
         Some(hint) => format!("{error}; {hint}"),
         None => error.to_string(),

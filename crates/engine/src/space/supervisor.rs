@@ -24,7 +24,7 @@ pub(super) enum EndUrgency {
     None,
     /// End the agent gracefully, within [`AGENT_END_GRACE`].
     Soon,
-    /// Kill the agent at once.
+    /// Kill the agent immediately.
     Now,
 }
 

@@ -17,7 +17,7 @@ use wh_core::space::command::SpaceRefusal;
 use wh_core::space::event::SpaceEvent;
 use wh_core::space::extent::{PieceError, TextPiece};
 use wh_core::space::harness::{Order, Report};
-use wh_core::space::machine::{Now, Space, SpaceEffect, SpaceInput, Ticket};
+use wh_core::space::machine::{Now, SpaceEffect, SpaceInput, SpaceMachine, Ticket};
 use wh_core::space::roster::{AgentReply, AgentRequest, RunningCard, StatusCard, conversation_id};
 use wh_core::space::{ItemId, ParticipantId};
 
@@ -39,7 +39,7 @@ const MAX_PIECE_BYTES: usize = 256 * 1024;
 const SPACE_END_TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(super) struct SpaceTask {
-    pub(super) machine: Space,
+    pub(super) machine: SpaceMachine,
     requests: mpsc::Receiver<SpaceRequest>,
     /// Publishes the resume ids of the agents' conversations.
     resume_ids: watch::Sender<BTreeMap<ParticipantId, String>>,
@@ -76,7 +76,7 @@ pub(super) struct SpaceTask {
 impl SpaceTask {
     /// Creates the task of a new space, and performs the initial effects of the state machine.
     pub fn new(
-        (machine, effects): (Space, Vec<SpaceEffect>),
+        (machine, effects): (SpaceMachine, Vec<SpaceEffect>),
         started: Now,
         requests: mpsc::Receiver<SpaceRequest>,
         (roster_messages, arrivals): (mpsc::Sender<RosterMessage>, mpsc::Receiver<RosterMessage>),
@@ -421,7 +421,8 @@ impl SpaceTask {
         }
     }
 
-    /// Sends an order to an agent. If the agent's queue is full, the agent is treated as lost.
+    /// Sends an order to an agent. Fails if the agent is not connected or its queue is full; the caller then treats the
+    /// agent as lost.
     pub(super) fn send_order(&mut self, id: &ParticipantId, order: Order) -> Result<(), &'static str> {
         if order == Order::End {
             self.ask_to_end(id);

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use wh_agents::interface::{Harness, HarnessTaskChannels};
 use wh_client::Mirror;
-use wh_core::receipt::Stage;
+use wh_core::receipt::ReceiptStage;
 use wh_core::space::command::ConversationCommand;
-use wh_core::space::harness::{Capabilities, Order, Report, TurnOutcome};
-use wh_core::space::item::Body;
+use wh_core::space::harness::{Order, Report, ReportedCapabilities, TurnOutcome};
+use wh_core::space::item::ItemBody;
 use wh_core::space::{ParticipantId, envelope};
 
 use super::RunningSpace;
@@ -23,7 +23,7 @@ async fn with_agent() -> (RunningSpace, HarnessTaskChannels) {
     let running = RunningSpace::start("test", me());
     let (harness, inside) = Harness::new();
     running.enrol(ParticipantId::from("fake"), harness).await;
-    let ready = Capabilities { interrupts: true, ..Capabilities::default() };
+    let ready = ReportedCapabilities { interrupts: true, ..ReportedCapabilities::default() };
     inside.reports.send(Report::Ready(ready)).await.unwrap();
     (running, inside)
 }
@@ -61,15 +61,15 @@ async fn a_mirror_sees_what_was_said_grow_and_end() {
         inside.reports.send(Report::Grew { key: "k".into(), text: word.into(), tokens: None }).await.unwrap();
     }
     let text = |mirror: &Mirror| match mirror.state().items.iter().next_back().map(|item| item.body.clone()) {
-        Some(Body::Text { text, .. }) => text,
+        Some(ItemBody::Text { text, .. }) => text,
         _ => String::new(),
     };
     until(&mut mirror, |mirror| text(mirror) == "one two three").await;
-    let body = Body::Text { text: "one two three".into(), attachments: vec![] };
+    let body = ItemBody::Text { text: "one two three".into(), attachments: vec![] };
     inside.reports.send(Report::Item { key: "k".into(), body, done: true }).await.unwrap();
     inside.reports.send(Report::Ended(turn, TurnOutcome::Completed)).await.unwrap();
     until(&mut mirror, |mirror| {
-        mirror.state().receipts.get(&done.receipt.request_id).is_some_and(|one| one.stage == Stage::Finished)
+        mirror.state().receipts.get(&done.receipt.request_id).is_some_and(|one| one.stage == ReceiptStage::Finished)
     })
     .await;
     assert_eq!(kinds(&mirror), ["system/presence", "chat", "chat"]);
@@ -83,7 +83,11 @@ async fn a_command_fails_when_its_agent_ends_unexpectedly() {
     let done = running.space.command(me(), None, say("hello")).await.unwrap().unwrap();
     drop(inside);
     until(&mut mirror, |mirror| {
-        mirror.state().receipts.get(&done.receipt.request_id).is_some_and(|one| matches!(one.stage, Stage::Failed(_)))
+        mirror
+            .state()
+            .receipts
+            .get(&done.receipt.request_id)
+            .is_some_and(|one| matches!(one.stage, ReceiptStage::Failed(_)))
     })
     .await;
 }

@@ -10,7 +10,6 @@ use std::time::Instant;
 /// Store time in milliseconds; see the module documentation.
 pub(super) type StoreTime = i64;
 
-/// Clock that returns the store time.
 #[derive(Debug)]
 pub(super) struct StoreClock {
     base: StoreTime,
@@ -35,7 +34,6 @@ impl StoreClock {
         clock
     }
 
-    /// Returns the current store time.
     pub fn now(&self) -> StoreTime {
         self.base.saturating_add(self.elapsed())
     }

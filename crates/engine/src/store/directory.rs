@@ -65,7 +65,6 @@ impl StoreDirectory {
         }
     }
 
-    /// Empties the write-ahead log.
     pub fn empty_log(&self) -> Result<(), StoreError> {
         let path = suffixed(&self.path.join(DATABASE_FILE), "-wal");
         let emptied = OpenOptions::new().write(true).open(&path).and_then(|log| log.set_len(0));
@@ -95,7 +94,7 @@ impl StoreDirectory {
     }
 
     /// Renames a damaged database and its companion files to names with the current date. Returns the new path of the
-    /// database.
+    /// database, or of its log if the database is missing.
     pub fn set_aside(&self) -> Result<PathBuf, StoreError> {
         const SUFFIXES: [&str; 3] = ["", "-shm", "-wal"];
         let path = self.path.join(DATABASE_FILE);

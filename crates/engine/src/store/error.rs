@@ -43,7 +43,6 @@ pub enum StoreError {
         what: &'static str,
         most: u64,
     },
-    /// A value is too large.
     #[error("{what} has {size} bytes; the limit is {most}")]
     TooLarge {
         /// Name of the value, for the error message.
@@ -60,7 +59,6 @@ pub enum StoreError {
         team: String,
         name: String,
     },
-    /// No session has this id.
     #[error("the store has no session {0:?}")]
     NoSuchSession(String),
     /// The request is not pending, because it was never begun or has expired.
@@ -69,7 +67,6 @@ pub enum StoreError {
     /// The request already has another result.
     #[error("request {request:?} already has the result {state}")]
     Settled {
-        /// Id of the request.
         request: String,
         /// Result that the request already has.
         state: String,
@@ -86,7 +83,6 @@ pub enum StoreError {
     /// The disk or SQLite reported an error.
     #[error("cannot read or write the store: {0}")]
     Failed(String),
-    /// The store was closed.
     #[error("the store is closed")]
     Closed,
 }

@@ -16,7 +16,7 @@ pub const MAX_READ_ITEMS: usize = 2000;
 /// Size in bytes at which a page ends. Bounds the time for which a read blocks the store.
 const MAX_PAGE_BYTES: usize = 4 << 20;
 
-/// Maximum number of rows of an orphaned history that are removed in one step.
+/// Maximum number of rows of an orphaned history that one step removes from each table.
 const ORPHAN_ROWS_PER_STEP: i64 = 500;
 
 /// Stored conversation item. The store does not interpret its content.
@@ -83,8 +83,8 @@ impl Store {
             .await
     }
 
-    /// Buffers items, which are stored within 100 ms, and returns at once. If several items have the same id, only the
-    /// newest is stored. Items of unknown sessions are dropped.
+    /// Buffers items, which are stored within 100 ms, and returns immediately. If several items have the same id, only
+    /// the newest is stored. Items of unknown sessions are dropped.
     pub fn append_later(&self, session: &str, items: Vec<StoredItem>) -> Result<(), StoreError> {
         self.check(&items)?;
         if items.is_empty() {
@@ -105,14 +105,14 @@ impl Store {
             .await
     }
 
-    /// Replaces the raw output like [`Store::set_screen`], but buffers it for at most 100 ms and returns at once. Only
-    /// the newest output is stored.
+    /// Replaces the raw output like [`Store::set_screen`], but buffers it for at most 100 ms and returns immediately.
+    /// Only the newest output is stored.
     pub fn set_screen_later(&self, session: &str, bytes: &[u8]) -> Result<(), StoreError> {
         self.queue().buffer(|later| later.output(session, bytes, true))
     }
 
-    /// Buffers new output and returns at once. The output is appended to the raw output of a terminal session within
-    /// 100 ms. Cheaper than [`Store::set_screen_later`], because only new output is written.
+    /// Buffers new output and returns immediately. The output is appended to the raw output of a terminal session
+    /// within 100 ms. Cheaper than [`Store::set_screen_later`], because only new output is written.
     pub fn add_output_later(&self, session: &str, bytes: &[u8]) -> Result<(), StoreError> {
         if bytes.is_empty() {
             return Ok(());
@@ -315,7 +315,7 @@ fn output(database: &Database, session: &str) -> Result<Vec<u8>, StoreError> {
     Ok(all)
 }
 
-/// Removes at most [`ORPHAN_ROWS_PER_STEP`] rows of a history whose session was removed.
+/// Removes at most [`ORPHAN_ROWS_PER_STEP`] rows of each table from a history whose session was removed.
 pub(super) fn clear_orphans(database: &mut Database) -> Result<(), StoreError> {
     if !database.has_orphans {
         return Ok(());

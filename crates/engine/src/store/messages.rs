@@ -10,7 +10,7 @@ use wh_core::request::RequestKey;
 
 use super::database::Database;
 use super::error::{StoreError, check_size};
-use super::queue::{Durable, HistoryAccess};
+use super::queue::{HistoryAccess, StoreFuture};
 use super::requests::{self, truncate_detail};
 use super::{Store, millis};
 
@@ -19,12 +19,12 @@ const MAX_QUEUED_MESSAGE_BYTES: usize = ((6 * 16) << 20) + 4096;
 
 impl Store {
     /// Returns a future that resolves when all earlier calls are durable.
-    pub fn barrier(&self) -> Durable<()> {
+    pub fn barrier(&self) -> StoreFuture<()> {
         self.queue().submit(HistoryAccess::Nothing, |_| Ok(()))
     }
 
     /// Queues the message of a pending request behind all others, or ahead of them if `first` is set.
-    pub fn enqueue(&self, key: RequestKey, message: String, first: bool) -> Durable<()> {
+    pub fn enqueue(&self, key: RequestKey, message: String, first: bool) -> StoreFuture<()> {
         self.queue().submit(HistoryAccess::Nothing, move |database| {
             check_size("the message", message.len(), MAX_QUEUED_MESSAGE_BYTES)?;
             let place = if first { -database.next_position() } else { database.next_position() };
@@ -37,7 +37,7 @@ impl Store {
     }
 
     /// Removes a message from the queue before it is delivered, so that the message is never delivered twice.
-    pub fn hand_over(&self, key: RequestKey) -> Durable<()> {
+    pub fn hand_over(&self, key: RequestKey) -> StoreFuture<()> {
         self.queue().submit(HistoryAccess::Nothing, move |database| {
             let statement = "UPDATE requests SET queued = NULL, place = NULL
                 WHERE team = ?1 AND session = ?2 AND agent = ?3 AND request = ?4";
@@ -57,7 +57,7 @@ impl Store {
         receipt: Option<String>,
         open: bool,
         at: SystemTime,
-    ) -> Durable<()> {
+    ) -> StoreFuture<()> {
         let detail = detail.map(truncate_detail);
         self.queue().submit(HistoryAccess::Nothing, move |database| {
             requests::finish(database, &key, result, detail.as_deref(), receipt.as_deref(), open, millis(at))
@@ -65,7 +65,7 @@ impl Store {
     }
 
     /// Stores the final receipt of a settled command. A command with a final receipt can expire.
-    pub fn note_receipt(&self, key: RequestKey, receipt: String) -> Durable<()> {
+    pub fn note_receipt(&self, key: RequestKey, receipt: String) -> StoreFuture<()> {
         self.queue().submit(HistoryAccess::Nothing, move |database| {
             let statement = "UPDATE requests SET receipt = ?5, open = NULL, stamp = ?6
                 WHERE team = ?1 AND session = ?2 AND agent = ?3 AND request = ?4";
@@ -77,12 +77,11 @@ impl Store {
     }
 
     /// Removes a request like [`Store::undo`], but in the order of the calls.
-    pub fn take_back(&self, key: RequestKey) -> Durable<bool> {
+    pub fn take_back(&self, key: RequestKey) -> StoreFuture<bool> {
         self.queue().submit(HistoryAccess::Nothing, move |database| requests::undo(database, &key))
     }
 
-    /// Returns the messages for this agent that were queued in earlier epochs of the store, in order. Assigns these
-    /// messages to the current epoch.
+    /// Returns the messages in the queue of this agent, in order, and assigns them to the current epoch of the store.
     pub async fn queued(&self, team: &str, session: &str, agent: &str) -> Result<Vec<String>, StoreError> {
         let (team, session, agent) = (team.to_owned(), session.to_owned(), agent.to_owned());
         let work = move |database: &mut Database| {

@@ -11,7 +11,7 @@
 //!   the request may be remembered for longer.
 //! - **Exclusive use**: the directory is locked. A second engine gets an error with the process id of the first.
 //! - **Damage**: a damaged file and its log are renamed to names with the date, and a new file is created.
-//!   [`StoreOpening`] reports the damage: the requests in the damaged file are no longer known. SQLite has no page
+//!   [`OpenedStore`] reports the damage: the requests in the damaged file are no longer known. SQLite has no page
 //!   checksums, so changed content is not detected.
 //! - **Shutdown**: an orderly shutdown writes the whole log into the file, so that a copy of the file alone is
 //!   complete.
@@ -43,7 +43,7 @@ use tokio::sync::watch;
 pub use directory::{DATABASE_FILE, damaged_files};
 pub use error::StoreError;
 pub use history::{ItemPage, ItemPosition, MAX_READ_ITEMS, MAX_STORED_ITEM_BYTES, StoredItem};
-pub use queue::Durable;
+pub use queue::StoreFuture;
 pub use reader::StoreReader;
 pub use record::{IdempotentCreate, ResumeId, SessionEnd, SessionKind, SessionRecord};
 pub use requests::{BeginOutcome, RequestEntry, RequestState};
@@ -105,10 +105,11 @@ impl StoreLimits {
 
 /// Result of opening the store, including a report of damage.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoreOpening {
+pub struct OpenedStore {
     /// Epoch of the store: 1 after the first opening, incremented by each further opening.
     pub epoch: u64,
-    /// Number of requests that were pending when the store was last closed, see [`Store::cut_off`].
+    /// Number of requests that were pending when the store was last closed, without queued messages; see
+    /// [`Store::cut_off`].
     pub cut_off: u64,
     /// New path of a damaged database that was renamed, and a description of the damage.
     pub set_aside: Option<(PathBuf, String)>,
@@ -122,7 +123,7 @@ pub struct Store(Arc<StoreShared>);
 struct StoreShared {
     queue: Arc<StoreQueue>,
     limits: StoreLimits,
-    opening: StoreOpening,
+    opening: OpenedStore,
     ended: watch::Receiver<Option<Result<(), StoreError>>>,
 }
 
@@ -168,7 +169,7 @@ impl Store {
     }
 
     /// Returns the result of opening the store.
-    pub fn opening(&self) -> &StoreOpening {
+    pub fn opening(&self) -> &OpenedStore {
         &self.0.opening
     }
 

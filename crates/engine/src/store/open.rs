@@ -13,7 +13,7 @@ use super::database::{Database, StoreCounts};
 use super::directory::{StoreDirectory, unusable};
 use super::error::StoreError;
 use super::schema::{self, MigrationFailure};
-use super::{StoreLimits, StoreOpening, sessions, wal};
+use super::{OpenedStore, StoreLimits, sessions, wal};
 
 /// Settings of the connection. [`prepare`] also sets `journal_mode` to WAL: a commit is then one append to a log and
 /// one sync. The hook in [`start_epoch`] replaces `wal_autocheckpoint`: the store's thread runs checkpoints after it
@@ -43,7 +43,7 @@ pub(super) fn open(
     directory: &StoreDirectory,
     limits: StoreLimits,
     time_source: TimeSource,
-) -> Result<(Database, StoreOpening), StoreError> {
+) -> Result<(Database, OpenedStore), StoreError> {
     let mut set_aside = None;
     let disk_full = |error| match error {
         StoreError::DiskFull => StoreError::Unusable {
@@ -62,7 +62,7 @@ pub(super) fn open(
         other => other,
     }
     .map_err(disk_full)?;
-    let opening = StoreOpening { epoch: database.epoch, cut_off, set_aside };
+    let opening = OpenedStore { epoch: database.epoch, cut_off, set_aside };
     Ok((database, opening))
 }
 
@@ -200,7 +200,8 @@ const DROP_QUEUED: &str = "UPDATE requests SET queued = NULL, place = NULL WHERE
 const CUT_OFF_PENDING: &str =
     "UPDATE requests SET state = 2, settled_in = ?1, stamp = ?2 WHERE state = 0 AND queued IS NULL";
 
-/// Starts a new epoch: increments the epoch and marks pending requests as cut off, in one commit.
+/// Starts a new epoch: increments the epoch, drops messages that cannot be delivered, and marks pending requests as cut
+/// off, in one commit. Returns the number of requests cut off.
 fn start_epoch(
     mut connection: Connection,
     limits: StoreLimits,

@@ -13,7 +13,7 @@ use super::database::Database;
 use super::error::StoreError;
 use super::write_buffer::WriteBuffer;
 
-/// Maximum number of queued jobs; further callers wait for room.
+/// Maximum number of jobs queued by [`StoreQueue::run`]; further callers wait for room.
 const MAX_QUEUED_JOBS: usize = 1024;
 
 /// Maximum number of jobs committed together, which bounds the time that the first job waits.
@@ -23,7 +23,8 @@ const MAX_BATCH_JOBS: usize = 256;
 /// Without this window, the first of their jobs would be committed alone. The window is much shorter than a sync.
 const GATHER_WINDOW: Duration = Duration::from_micros(150);
 
-/// Delay before a failed write of buffered history is retried. A call that needs the history retries the write at once.
+/// Delay before a failed write of buffered history is retried. A call that needs the history retries the write
+/// immediately.
 const DRAIN_RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// Job for the store's thread. It may run more than once before the caller is answered, because its transaction may be
@@ -118,9 +119,9 @@ pub(super) struct StoreQueue {
 /// future is dropped.
 #[derive(Debug)]
 #[must_use = "reports failures of the store"]
-pub struct Durable<T>(oneshot::Receiver<Result<T, StoreError>>);
+pub struct StoreFuture<T>(oneshot::Receiver<Result<T, StoreError>>);
 
-impl<T> Durable<T> {
+impl<T> StoreFuture<T> {
     /// Creates a resolved future, for a call that needs no store.
     pub(crate) fn ready(value: T) -> Self {
         let (reply, answer) = oneshot::channel();
@@ -129,7 +130,7 @@ impl<T> Durable<T> {
     }
 }
 
-impl<T> Future for Durable<T> {
+impl<T> Future for StoreFuture<T> {
     type Output = Result<T, StoreError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -157,13 +158,12 @@ pub(super) enum QueueEvent {
 }
 
 impl StoreQueue {
-    /// Creates a queue without jobs.
     pub fn new(buffer: WriteBuffer) -> Self {
         let state = QueueState { jobs: VecDeque::new(), buffer, closed: false, last: 0 };
         Self { state: Mutex::new(state), wake: Condvar::new(), permits: Semaphore::new(MAX_QUEUED_JOBS) }
     }
 
-    /// Runs a job and waits until it is durable.
+    /// Runs a job and waits until the effect of the job is durable.
     pub async fn run<T: Send + 'static>(
         &self,
         history_access: HistoryAccess,
@@ -175,12 +175,12 @@ impl StoreQueue {
     }
 
     /// Queues a job in call order, without waiting for room: callers limit the number of their jobs themselves. The
-    /// returned future resolves when the job is durable, and may be dropped.
+    /// returned future resolves when the effect of the job is durable, and may be dropped.
     pub fn submit<T: Send + 'static>(
         &self,
         history_access: HistoryAccess,
         work: impl FnMut(&mut Database) -> Result<T, StoreError> + Send + 'static,
-    ) -> Durable<T> {
+    ) -> StoreFuture<T> {
         self.push(history_access, work, false)
     }
 
@@ -189,7 +189,7 @@ impl StoreQueue {
         history_access: HistoryAccess,
         work: impl FnMut(&mut Database) -> Result<T, StoreError> + Send + 'static,
         has_permit: bool,
-    ) -> Durable<T> {
+    ) -> StoreFuture<T> {
         let (reply, answer) = oneshot::channel();
         let mut state = self.lock();
         // If the queue is closed, the job is dropped, and the caller gets [`StoreError::Closed`].
@@ -198,7 +198,7 @@ impl StoreQueue {
         }
         drop(state);
         self.wake.notify_one();
-        Durable(answer)
+        StoreFuture(answer)
     }
 
     /// Adds history to the buffer, without waiting until the history is written.

@@ -24,7 +24,6 @@ pub(super) const COLUMNS: &str =
 /// Stored form of a session. Times are rounded to milliseconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionRecord {
-    /// Id of the session.
     pub id: String,
     /// Name of the session, unique among the running sessions of a team.
     pub name: String,
@@ -33,7 +32,7 @@ pub struct SessionRecord {
     pub kind: SessionKind,
     /// Id of the session's agent; `None` for a terminal program.
     pub agent: Option<String>,
-    /// Program and its arguments; only the arguments for an agent.
+    /// Program and its arguments; for an agent, only the arguments.
     pub command: Vec<String>,
     pub directory: PathBuf,
     /// Columns and rows of the session's terminal; `None` for a session without a terminal.
@@ -71,7 +70,6 @@ impl SessionRecord {
     }
 }
 
-/// Kind of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionKind {
     /// Agent that is controlled through a protocol.
@@ -96,7 +94,6 @@ impl SessionKind {
 /// Time and cause of a session's end.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionEnd {
-    /// Time of the end.
     pub at: SystemTime,
     /// Cause of the end. [`EndCause::Suspended`] is stored as [`EndCause::Lost`].
     pub how: EndCause,

@@ -11,11 +11,8 @@ use super::error::{StoreError, check_size};
 use super::queue::HistoryAccess;
 use super::{Store, from_millis, millis};
 
-/// Maximum bytes of a request key.
 const MAX_KEY_BYTES: usize = 2048;
-/// Maximum bytes of a request's fingerprint.
 const MAX_FINGERPRINT_BYTES: usize = 256;
-/// Maximum bytes of a request's result.
 const MAX_RESULT_BYTES: usize = 64;
 /// Maximum bytes of a result's detail; a longer detail is truncated.
 const MAX_DETAIL_BYTES: usize = 4096;
@@ -47,7 +44,6 @@ pub struct RequestEntry {
     pub at: SystemTime,
     /// Epoch of the store in which the request was begun.
     pub epoch: u64,
-    /// Progress or result of the request.
     pub state: RequestState,
     /// Receipt that was stored last, as JSON.
     pub receipt: Option<String>,
@@ -112,7 +108,7 @@ impl Store {
     }
 
     /// Removes a request that was begun in this epoch and had no effect, so that it can be begun again. Returns true if
-    /// the request existed.
+    /// the request was removed.
     pub async fn undo(&self, key: RequestKey) -> Result<bool, StoreError> {
         self.queue().run(HistoryAccess::Nothing, move |database| undo(database, &key)).await
     }

@@ -8,7 +8,6 @@ use super::error::{StoreError, check_size};
 use super::queue::HistoryAccess;
 use super::record::{COLUMNS, SessionRecord, StoredRow, read_row};
 
-/// Maximum bytes of a session record.
 const MAX_SESSION_RECORD_BYTES: usize = 1 << 20;
 
 /// Conditions for the sessions to list.

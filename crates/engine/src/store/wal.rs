@@ -15,7 +15,7 @@ const MAGIC: u32 = 0x377f_0682;
 const VERSION: u32 = 3_007_000;
 /// Limit for the age of a leftover frame after the end of the log, in generations of the log. SQLite increments the
 /// first salt each time that it reuses the log file. A leftover frame does not count as damage if its first salt is
-/// lower by less than this limit.
+/// lower than that of the header, by less than this limit.
 const MAX_LEFTOVER_FRAME_GENERATIONS: u32 = 1 << 20;
 
 /// Committed content of a write-ahead log.

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use tokio::sync::mpsc;
-use wh_client::{ToTerminal, UserTerminalEvent};
+use wh_client::{UserTerminalEvent, UserTerminalMessage};
 
 /// Action of the attached user: typing, another change such as a resize, or detaching.
 pub(super) enum UserAction {
@@ -28,11 +28,11 @@ pub(super) async fn next_user_action(attached: &mut Option<AttachedTerminal>, re
 
 /// Sending half of the attached user's terminal.
 #[derive(Default)]
-pub(super) struct AttachedDisplay(pub Option<mpsc::Sender<ToTerminal>>);
+pub(super) struct AttachedDisplay(pub Option<mpsc::Sender<UserTerminalMessage>>);
 
 impl AttachedDisplay {
-    /// Waits for room in the terminal's queue; returns `None` at once if no terminal is attached. Cancel safe.
-    pub async fn reserve(&self) -> Option<mpsc::Permit<'_, ToTerminal>> {
+    /// Waits for room in the terminal's queue; returns `None` immediately if no terminal is attached. Cancel safe.
+    pub async fn reserve(&self) -> Option<mpsc::Permit<'_, UserTerminalMessage>> {
         self.0.as_ref()?.reserve().await.ok()
     }
 
@@ -44,14 +44,14 @@ impl AttachedDisplay {
     /// Sends program output to the terminal; drops the output if the queue is full.
     pub fn pass_on(&self, bytes: &[u8]) {
         if let Some(output) = &self.0 {
-            let _ = output.try_send(ToTerminal::Output(Bytes::copy_from_slice(bytes)));
+            let _ = output.try_send(UserTerminalMessage::Output(Bytes::copy_from_slice(bytes)));
         }
     }
 
     /// Waits for room in the queue, and reports to the terminal that the program was stopped. Cancel safe.
     pub async fn stopped(&self) {
         if let Some(permit) = self.reserve().await {
-            permit.send(ToTerminal::Stopped);
+            permit.send(UserTerminalMessage::Stopped);
         }
     }
 }

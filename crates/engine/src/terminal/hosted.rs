@@ -1,6 +1,6 @@
 //! Terminals for wh's own UI, which runs in this process. A socket pair replaces the pseudo-terminal. Unlike other
-//! programs, the UI reports when it has drawn the effect of typed input. Waits on its terminal also accept conditions
-//! on the conversation that the UI shows.
+//! programs, the UI reports when it has drawn the effect of typed input. A wait request for its terminal may also have
+//! conditions on the conversation that the UI shows.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -12,9 +12,9 @@ use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tracing::{Instrument, info_span, warn};
-use wh_client::{ChangeNotice, DrawProgress, Gone, ScreenUse, Space, Surface, UiFacts, UiOrder, UiPort};
+use wh_client::{ChangeNotice, DrawProgress, ScreenUseGuard, SessionGone, Space, Surface, UiFacts, UiOrder, UiPort};
 use wh_core::event::NumberedEvent;
-use wh_core::session::Session;
+use wh_core::session::SessionMachine;
 use wh_core::space::event::SpaceEvent;
 use wh_core::space::state::SpaceGauges;
 use wh_core::terminal::{Exit, Size};
@@ -69,13 +69,13 @@ pub struct UiTerminalEnd {
 }
 
 /// Function that starts a UI on a [`UiTerminalEnd`]. The UI ends when the returned task ends.
-pub type StartUi = Box<dyn Fn(UiTerminalEnd, UiPort) -> JoinHandle<()> + Send + Sync>;
+pub type StartUiFn = Box<dyn Fn(UiTerminalEnd, UiPort) -> JoinHandle<()> + Send + Sync>;
 
 /// Settings of a UI that runs only while its screen is in use.
 pub struct OnDemandUiSpec {
     /// Port through which the UI receives commands and reports facts.
     pub port: UiPort,
-    pub start: StartUi,
+    pub start: StartUiFn,
     /// Amount of screen state to retain while the UI runs.
     pub screen: ScreenSpec,
     /// Idle timeout: time from the last use of the screen until the UI is ended.
@@ -92,10 +92,10 @@ const UI_CHECKS_PER_IDLE_PERIOD: u32 = 10;
 /// Maximum number of commands queued for a UI that runs on demand; further commands are refused.
 const MAX_QUEUED_UI_ORDERS: usize = 16;
 
-type Batch = Vec<Arc<NumberedEvent<SpaceEvent>>>;
+type EventBatch = Vec<Arc<NumberedEvent<SpaceEvent>>>;
 
 /// Subscribes to the gauges and new events of a space.
-async fn follow(space: Space) -> Result<(watch::Receiver<ChangeNotice>, mpsc::Receiver<Batch>), Gone> {
+async fn follow(space: Space) -> Result<(watch::Receiver<ChangeNotice>, mpsc::Receiver<EventBatch>), SessionGone> {
     let watched = space.watch().await?;
     let (notices, mut changes, mut cursor) = (watched.changes.clone(), watched.changes, watched.end);
     let (sender, batches) = mpsc::channel(MAX_QUEUED_EVENT_BATCHES);
@@ -121,9 +121,9 @@ async fn follow(space: Space) -> Result<(watch::Receiver<ChangeNotice>, mpsc::Re
                             return;
                         }
                     }
-                    Err(Gone) => return,
+                    Err(SessionGone) => return,
                 },
-                Err(Gone) => return,
+                Err(SessionGone) => return,
             }
             if changes.changed().await.is_err() {
                 return;
@@ -150,8 +150,12 @@ pub async fn host_on_demand(spec: UiTerminalSpec, on_demand: OnDemandUiSpec) -> 
     // Placeholder with a closed peer. Each UI gets a new socket pair.
     let terminal = PtyMaster::from_socket(OwnedFd::from(StdUnixStream::pair()?.0))?;
     let (notices, batches) = follow(spec.space.clone()).await.map_err(io::Error::other)?;
-    let on_demand =
-        Some(OnDemandUi { spec: on_demand, used: Instant::now(), check_at: None, screen_use: ScreenUse::default() });
+    let on_demand = Some(OnDemandUi {
+        spec: on_demand,
+        used: Instant::now(),
+        check_at: None,
+        screen_use: ScreenUseGuard::default(),
+    });
     let ui = HostedUi { sizes, notices, batches, running: None, on_demand };
     Ok(serve(
         UiTerminalSpec { screen: None, ..spec },
@@ -165,7 +169,7 @@ fn serve(spec: UiTerminalSpec, terminal: TerminalWithPeer) -> HostedTerminal {
     let (ended_sender, ended) = oneshot::channel();
     let pid = i32::try_from(std::process::id()).unwrap_or_default();
     let identity = task::SessionIdentity { id: format!("t{pid}"), size: spec.size, command: spec.command, pid, clock };
-    let session = screened::ScreenedSession::new(spec.size, spec.screen, Session::hosted(clock.instant));
+    let session = screened::ScreenedSession::new(spec.size, spec.screen, SessionMachine::hosted(clock.instant));
     let (recorder, recorded) =
         spec.recording.map(|recording| Recorder::start(recording, spec.size, clock.instant)).unzip();
     let task = task::TerminalTask::new(identity, terminal, session, requests, ended_sender);
@@ -232,7 +236,7 @@ pub(super) enum PeerEvent {
     Report(Option<SupervisorReport>),
     Drawn(DrawProgress),
     Gauged(SpaceGauges),
-    SpaceEvents(Batch),
+    SpaceEvents(EventBatch),
     /// Command for a UI that runs on demand.
     Ordered(UiOrder),
 }
@@ -240,7 +244,7 @@ pub(super) enum PeerEvent {
 pub(super) struct HostedUi {
     sizes: watch::Sender<Size>,
     notices: watch::Receiver<ChangeNotice>,
-    batches: mpsc::Receiver<Batch>,
+    batches: mpsc::Receiver<EventBatch>,
     running: Option<RunningUi>,
     on_demand: Option<OnDemandUi>,
 }
@@ -275,7 +279,7 @@ struct OnDemandUi {
     /// Time of the next check whether the UI is still needed.
     check_at: Option<Instant>,
     /// Guard shared with the watchers of the screen. While a watcher holds the guard, the UI keeps running.
-    screen_use: ScreenUse,
+    screen_use: ScreenUseGuard,
 }
 
 impl HostedUi {
@@ -450,7 +454,7 @@ impl TerminalPeer {
     }
 
     /// Returns a guard that keeps the UI running until the guard is dropped; `None` if the UI does not run on demand.
-    pub fn screen_use(&mut self) -> Option<ScreenUse> {
+    pub fn screen_use(&mut self) -> Option<ScreenUseGuard> {
         self.demand().map(|(demand, ..)| demand.screen_use.clone())
     }
 

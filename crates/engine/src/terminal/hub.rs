@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::sync::watch;
-use wh_client::{ScreenSnapshot, ScreenUse, SurfaceFacts, SurfaceWatch};
+use wh_client::{ScreenSnapshot, ScreenUseGuard, SurfaceFacts, SurfaceWatch};
 use wh_core::event::{Cursor, CursorExpired, Epoch, Event, Journal, NumberedEvent};
 
 /// Maximum number of events returned by one call. Bounds the time for which the call blocks the session's task.
@@ -40,7 +40,7 @@ impl EventHub {
         &self,
         facts: SurfaceFacts,
         shown: Option<ScreenSnapshot>,
-        screen_use: Option<ScreenUse>,
+        screen_use: Option<ScreenUseGuard>,
     ) -> SurfaceWatch {
         SurfaceWatch {
             end: self.journal.end(),

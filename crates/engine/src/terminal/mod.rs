@@ -17,16 +17,16 @@ use std::time::{Instant, SystemTime};
 use tokio::sync::oneshot;
 use tracing::{Instrument, info_span};
 use wh_client::Surface;
-use wh_core::receipt::{Failure, Receipt, Stage};
+use wh_core::receipt::{CommandFailure, Receipt, ReceiptStage};
 use wh_core::request::RequestId;
-use wh_core::session::{DeliveryState, InputReceipt, Session};
+use wh_core::session::{DeliveryState, InputReceipt, SessionMachine};
 use wh_core::terminal::{Exit, Size};
 use wh_pipe::Survivors;
-use wh_pipe::supervisor::{self, NotStarted};
+use wh_pipe::supervisor::{self, SupervisorStartError};
 use wh_screen::pty::{ProgramSpec, PtyProgram};
 
 use crate::ledger::SessionLedger;
-pub use hosted::{HostedTerminal, OnDemandUiSpec, StartUi, UiTerminalEnd, UiTerminalSpec, host, host_on_demand};
+pub use hosted::{HostedTerminal, OnDemandUiSpec, StartUiFn, UiTerminalEnd, UiTerminalSpec, host, host_on_demand};
 pub use recorder::RecordingSpec;
 
 /// Describes a program to run, and its terminal, screen and recording.
@@ -66,7 +66,6 @@ pub struct ScreenSpec {
 pub struct TerminalSession {
     /// Handle through which clients use the session.
     pub surface: Surface,
-    /// Process id of the program.
     pub pid: i32,
     /// Receives the exit of the program, after all of its output has been processed.
     pub ended: oneshot::Receiver<Exit>,
@@ -78,13 +77,12 @@ pub struct TerminalSession {
 
 /// Reason why a program could not be started.
 #[derive(Debug, thiserror::Error)]
-pub enum StartError {
+pub enum ProgramStartError {
     /// The program cannot be executed.
     #[error("cannot run {program:?}: {source}")]
     Program {
         /// Program name as given.
         program: OsString,
-        /// Error of the operating system.
         source: io::Error,
     },
     /// The working directory cannot be entered.
@@ -92,7 +90,6 @@ pub enum StartError {
     Directory {
         /// Path as given.
         directory: PathBuf,
-        /// Error of the operating system.
         source: io::Error,
     },
     /// No pseudo-terminal could be opened.
@@ -100,7 +97,7 @@ pub enum StartError {
     Terminal(#[source] io::Error),
 }
 
-impl StartError {
+impl ProgramStartError {
     /// Returns the system error if the program was not found or cannot be executed.
     pub fn program_error(&self) -> Option<&io::Error> {
         match self {
@@ -127,15 +124,15 @@ impl StartClock {
         self.time + instant.saturating_duration_since(self.instant)
     }
 
-    /// Creates the receipt of a typed command. [`Stage::Delivered`] is the last stage of a successful command.
+    /// Creates the receipt of a typed command. [`ReceiptStage::Delivered`] is the last stage of a successful command.
     fn receipt(&self, id: &RequestId, taken: InputReceipt) -> Receipt {
         let mut receipt = Receipt::accepted(id.clone(), self.time(taken.accepted));
         match taken.delivery {
             DeliveryState::Queued => {}
-            DeliveryState::Delivered(at) => drop(receipt.reach(Stage::Delivered, self.time(at))),
+            DeliveryState::Delivered(at) => drop(receipt.reach(ReceiptStage::Delivered, self.time(at))),
             DeliveryState::Lost(loss) => {
-                let failure = Failure { reason: loss.reason(), message: loss.to_string() };
-                receipt.reach(Stage::Failed(failure), SystemTime::now());
+                let failure = CommandFailure { reason: loss.reason(), message: loss.to_string() };
+                receipt.reach(ReceiptStage::Failed(failure), SystemTime::now());
             }
         }
         receipt
@@ -143,14 +140,14 @@ impl StartClock {
 }
 
 /// Starts a program, and the task that owns the session. Must be called within a Tokio runtime.
-pub async fn start(spec: TerminalSpec) -> Result<TerminalSession, StartError> {
+pub async fn start(spec: TerminalSpec) -> Result<TerminalSession, ProgramStartError> {
     let clock = StartClock::now();
     let shown: Vec<String> = spec.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let program = spec.command.first().cloned().unwrap_or_default();
     let held = spec.terminal.is_some();
     let directory = spec.directory.map(canonical_directory).transpose()?;
     let mut running = PtyProgram::start(ProgramSpec {
-        supervisor: supervisor::own_binary().map_err(StartError::Terminal)?,
+        supervisor: supervisor::own_binary().map_err(ProgramStartError::Terminal)?,
         command: spec.command,
         directory,
         environment: spec.environment,
@@ -159,10 +156,10 @@ pub async fn start(spec: TerminalSpec) -> Result<TerminalSession, StartError> {
         size: spec.size,
         terminal: spec.terminal,
     })
-    .map_err(StartError::Terminal)?;
+    .map_err(ProgramStartError::Terminal)?;
     let pid = running.reports.started().await.map_err(|error| match error {
-        NotStarted::Program(source) => StartError::Program { program, source },
-        NotStarted::Supervisor(_) => StartError::Terminal(io::Error::other(error)),
+        SupervisorStartError::Program(source) => ProgramStartError::Program { program, source },
+        SupervisorStartError::Supervisor(_) => ProgramStartError::Terminal(io::Error::other(error)),
     })?;
     let (surface, requests) = Surface::new();
     let (ended_sender, ended) = oneshot::channel();
@@ -170,7 +167,7 @@ pub async fn start(spec: TerminalSpec) -> Result<TerminalSession, StartError> {
     let nothing_left = running.supervisor.ended();
     tokio::spawn(async move { empty_sender.send(nothing_left.await) });
     let identity = task::SessionIdentity { id: format!("t{pid}"), size: spec.size, command: shown, pid, clock };
-    let session = screened::ScreenedSession::new(spec.size, spec.screen, Session::new(clock.instant));
+    let session = screened::ScreenedSession::new(spec.size, spec.screen, SessionMachine::new(clock.instant));
     let (recorder, recorded) = match spec.recording {
         Some(recording) => {
             let (recorder, recorded) = recorder::Recorder::start(recording, spec.size, clock.instant);
@@ -185,9 +182,9 @@ pub async fn start(spec: TerminalSpec) -> Result<TerminalSession, StartError> {
 }
 
 /// Returns the canonical path of the working directory, so that the check and the program use the same path.
-fn canonical_directory(directory: PathBuf) -> Result<PathBuf, StartError> {
+fn canonical_directory(directory: PathBuf) -> Result<PathBuf, ProgramStartError> {
     let entered = directory
         .canonicalize()
         .and_then(|path| if path.is_dir() { Ok(path) } else { Err(io::Error::from(io::ErrorKind::NotADirectory)) });
-    entered.map_err(|source| StartError::Directory { directory, source })
+    entered.map_err(|source| ProgramStartError::Directory { directory, source })
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use wh_core::input::Gesture;
-use wh_core::session::{Effect, FrameBoundaries, Input, Refusal, ScreenAccess, Session};
+use wh_core::session::{FrameBoundaries, ScreenAccess, SessionEffect, SessionInput, SessionMachine, TerminalRefusal};
 use wh_core::terminal::Size;
 use wh_screen::frame::ScreenFrame;
 use wh_screen::log::ByteLog;
@@ -17,7 +17,7 @@ use super::ScreenSpec;
 const LARGE_SHRINK_CELLS: usize = 100_000;
 
 pub(super) struct ScreenedSession {
-    pub session: Session,
+    pub session: SessionMachine,
     screen: Option<SessionScreen>,
 }
 
@@ -54,7 +54,7 @@ impl SessionScreen {
 }
 
 impl ScreenedSession {
-    pub fn new(size: Size, spec: Option<ScreenSpec>, session: Session) -> Self {
+    pub fn new(size: Size, spec: Option<ScreenSpec>, session: SessionMachine) -> Self {
         Self { session, screen: spec.map(|spec| SessionScreen::new(size, spec)) }
     }
 
@@ -70,12 +70,12 @@ impl ScreenedSession {
     }
 
     /// Passes an input to the session's state machine.
-    pub fn handle(&mut self, input: Input, now: Instant) -> Vec<Effect> {
+    pub fn handle(&mut self, input: SessionInput, now: Instant) -> Vec<SessionEffect> {
         self.session.handle(input, now, &ScreenView(self.screen.as_ref()))
     }
 
     /// Processes program output. Returns the effects, and the terminal's answers to the program.
-    pub fn output(&mut self, bytes: &[u8], now: Instant) -> (Vec<Effect>, Vec<u8>) {
+    pub fn output(&mut self, bytes: &[u8], now: Instant) -> (Vec<SessionEffect>, Vec<u8>) {
         let Some(screen) = &mut self.screen else { return (Vec::new(), Vec::new()) };
         screen.changed();
         screen.log.push(bytes);
@@ -86,12 +86,12 @@ impl ScreenedSession {
 
     /// Reports output and terminal notices to the machine. Returns the effects, and the terminal's answers to the
     /// program.
-    fn report_output(&mut self, output: FrameBoundaries, now: Instant) -> (Vec<Effect>, Vec<u8>) {
+    fn report_output(&mut self, output: FrameBoundaries, now: Instant) -> (Vec<SessionEffect>, Vec<u8>) {
         let Some(screen) = &mut self.screen else { return (Vec::new(), Vec::new()) };
         let (answers, notices) = (screen.vt.take_replies(), screen.vt.take_notices());
-        let mut effects: Vec<Effect> =
-            notices.into_iter().flat_map(|notice| self.handle(Input::Noticed(notice), now)).collect();
-        effects.extend(self.handle(Input::Output(output), now));
+        let mut effects: Vec<SessionEffect> =
+            notices.into_iter().flat_map(|notice| self.handle(SessionInput::Noticed(notice), now)).collect();
+        effects.extend(self.handle(SessionInput::Output(output), now));
         (effects, answers)
     }
 
@@ -106,7 +106,7 @@ impl ScreenedSession {
     }
 
     /// Handles timers. Returns the effects, and the terminal's answers to the program.
-    pub fn tick(&mut self, now: Instant) -> (Vec<Effect>, Vec<u8>) {
+    pub fn tick(&mut self, now: Instant) -> (Vec<SessionEffect>, Vec<u8>) {
         let (mut effects, mut answers) = (Vec::new(), Vec::new());
         if let Some(screen) = &mut self.screen
             && screen.updating_since.is_some_and(|since| now >= since + SYNCHRONIZED_UPDATE_TIMEOUT)
@@ -116,12 +116,12 @@ impl ScreenedSession {
             screen.changed();
             (effects, answers) = self.report_output(FrameBoundaries { updates: 1, unsynchronized: false }, now);
         }
-        effects.extend(self.handle(Input::Tick, now));
+        effects.extend(self.handle(SessionInput::Tick, now));
         (effects, answers)
     }
 
     /// Resizes the screen, which produces a new frame.
-    pub fn resize(&mut self, size: Size, now: Instant) -> Vec<Effect> {
+    pub fn resize(&mut self, size: Size, now: Instant) -> Vec<SessionEffect> {
         if let Some(screen) = &mut self.screen {
             let cells = |size: Size| usize::from(size.columns) * usize::from(size.rows);
             let before = cells(screen.vt.size());
@@ -132,11 +132,11 @@ impl ScreenedSession {
                 wh_client::memory::release();
             }
         }
-        self.handle(Input::Output(FrameBoundaries { updates: 0, unsynchronized: true }), now)
+        self.handle(SessionInput::Output(FrameBoundaries { updates: 0, unsynchronized: true }), now)
     }
 
     /// Encodes gestures as input bytes for the program's current keyboard, mouse and paste modes.
-    pub fn encode(&self, gestures: &[Gesture]) -> Result<Vec<u8>, Refusal> {
+    pub fn encode(&self, gestures: &[Gesture]) -> Result<Vec<u8>, TerminalRefusal> {
         let modes = self.screen.as_ref().map(|screen| screen.vt.modes()).unwrap_or_default();
         let mut bytes = Vec::new();
         for gesture in gestures {
@@ -148,9 +148,9 @@ impl ScreenedSession {
                     if let Some(size) =
                         self.vt().map(Vt::size).filter(|size| event.x >= size.columns || event.y >= size.rows)
                     {
-                        return Err(Refusal::OffScreen(size));
+                        return Err(TerminalRefusal::OffScreen(size));
                     }
-                    bytes.extend(mouse::encode(event, &modes).ok_or(Refusal::NotWanted)?);
+                    bytes.extend(mouse::encode(event, &modes).ok_or(TerminalRefusal::NotWanted)?);
                 }
             }
         }

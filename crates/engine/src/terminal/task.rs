@@ -16,9 +16,9 @@ use std::time::Instant;
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 use tracing::debug;
-use wh_client::{Attachment, SurfaceRequest, UserTerminalEvent, WaitEnd};
+use wh_client::{SurfaceRequest, TerminalAttachment, UserTerminalEvent, WaitEnd};
 use wh_core::event::Event;
-use wh_core::session::{Effect, Input, InputAccepted, Refusal, Status, WaitOutcome};
+use wh_core::session::{InputAccepted, ProgramStatus, SessionEffect, SessionInput, TerminalRefusal, WaitOutcome};
 use wh_core::terminal::{Exit, SignalTarget, Size};
 use wh_screen::pty::{PtyMaster, SupervisorOrder, SupervisorReport};
 use wh_screen::render;
@@ -35,7 +35,7 @@ use drawn::{HeldAnswer, HeldScreenRead, HeldUntilDrawn};
 use durable::StoredCommands;
 use on_demand::FirstFrameWaiters;
 use output::OutputReading;
-use requests::{AwaitedReply, Replies};
+use requests::{AwaitedReply, ReplyChannels};
 
 /// Maximum bytes of program output per read, so that requests are served between two reads. Linux delivers terminal
 /// output in pieces of about 4 KiB, prepared by a kernel worker. The emulator processes one piece while the worker
@@ -45,7 +45,7 @@ const MAX_TERMINAL_READ_BYTES: usize = 64 * 1024;
 /// Number of lines from the end of the screen that are returned if a wait does not match.
 const UNMATCHED_WAIT_LINES: usize = 20;
 
-type CommandAnswer = Result<InputAccepted, Refusal>;
+type CommandAnswer = Result<InputAccepted, TerminalRefusal>;
 
 /// Facts about the session that never change.
 pub(super) struct SessionIdentity {
@@ -66,7 +66,7 @@ pub(super) struct TerminalTask {
     input_queue: InputQueue,
     display: AttachedDisplay,
     attached: Option<AttachedTerminal>,
-    replies: Replies,
+    replies: ReplyChannels,
     /// Commands with a request id; `None` if commands are not stored.
     stored: Option<StoredCommands>,
     hub: EventHub,
@@ -106,7 +106,7 @@ impl TerminalTask {
             input_queue: InputQueue::default(),
             display: AttachedDisplay::default(),
             attached: None,
-            replies: Replies::default(),
+            replies: ReplyChannels::default(),
             stored: None,
             hub,
             undrawn: HeldUntilDrawn::default(),
@@ -176,12 +176,12 @@ impl TerminalTask {
         }
     }
 
-    async fn attach(&mut self, attachment: Attachment) {
+    async fn attach(&mut self, attachment: TerminalAttachment) {
         self.reading.release(Instant::now());
         self.display = AttachedDisplay(Some(attachment.output));
         self.attached = Some(AttachedTerminal { input: attachment.input, changes: attachment.changes });
-        self.handle_input(Input::Attached(true)).await;
-        self.handle_input(Input::Window(attachment.size)).await;
+        self.handle_input(SessionInput::Attached(true)).await;
+        self.handle_input(SessionInput::Window(attachment.size)).await;
     }
 
     async fn peer_event(&mut self, peer_event: PeerEvent) {
@@ -195,7 +195,7 @@ impl TerminalTask {
                 self.has_screen();
                 self.peer.order(order);
             }
-            PeerEvent::Gauged(gauges) => self.handle_input(Input::Gauged(gauges)).await,
+            PeerEvent::Gauged(gauges) => self.handle_input(SessionInput::Gauged(gauges)).await,
             PeerEvent::SpaceEvents(batch) if batch.is_empty() => {
                 self.hub.publish(Event::SpaceMissed, self.identity.clock.time(Instant::now()));
             }
@@ -212,19 +212,19 @@ impl TerminalTask {
         let now = Instant::now();
         match report {
             Some(SupervisorReport::Stopped(_)) => {
-                self.handle_input(Input::Stopped(true)).await;
+                self.handle_input(SessionInput::Stopped(true)).await;
                 self.stop_unreported = true;
             }
             Some(SupervisorReport::Continued) => {
                 self.stop_unreported = false;
-                self.handle_input(Input::Stopped(false)).await;
+                self.handle_input(SessionInput::Stopped(false)).await;
             }
             Some(SupervisorReport::Exited(code)) => self.exited(Exit::Code(code), now).await,
             Some(SupervisorReport::Killed(signal)) => self.exited(Exit::Signal(signal), now).await,
             Some(SupervisorReport::Started(_) | SupervisorReport::Failed(_)) => {}
             None => {
                 self.supervised = false;
-                if !matches!(self.screened.session.status().0, Status::Exited(_)) {
+                if !matches!(self.screened.session.status().0, ProgramStatus::Exited(_)) {
                     self.exited(Exit::Unknown, now).await;
                 }
             }
@@ -233,15 +233,17 @@ impl TerminalTask {
 
     async fn user_action(&mut self, user_action: UserAction) {
         match user_action {
-            UserAction::Typed(bytes) => self.handle_input(Input::Keys(bytes.into())).await,
-            UserAction::Changed(UserTerminalEvent::Resized(size)) => self.handle_input(Input::Window(size)).await,
+            UserAction::Typed(bytes) => self.handle_input(SessionInput::Keys(bytes.into())).await,
+            UserAction::Changed(UserTerminalEvent::Resized(size)) => {
+                self.handle_input(SessionInput::Window(size)).await
+            }
             UserAction::Changed(UserTerminalEvent::Continue) => {
                 self.peer.give(SupervisorOrder::Signal(nix::libc::SIGCONT as u8));
             }
             UserAction::Detached => {
                 self.attached = None;
                 self.display = AttachedDisplay(None);
-                self.handle_input(Input::Attached(false)).await;
+                self.handle_input(SessionInput::Attached(false)).await;
             }
         }
     }
@@ -259,44 +261,44 @@ impl TerminalTask {
         self.check_ui(now).await;
     }
 
-    async fn handle_input(&mut self, input: Input) {
+    async fn handle_input(&mut self, input: SessionInput) {
         let effects = self.screened.handle(input, Instant::now());
         self.perform(effects).await;
     }
 
-    async fn perform(&mut self, effects: Vec<Effect>) {
+    async fn perform(&mut self, effects: Vec<SessionEffect>) {
         let mut effects = VecDeque::from(effects);
         while let Some(effect) = effects.pop_front() {
             match effect {
-                Effect::Write(bytes) => {
+                SessionEffect::Write(bytes) => {
                     let bytes = Bytes::from(bytes);
                     self.record_event(RecordedEvent::Input(bytes.clone())).await;
                     effects.extend(self.offer(bytes));
                 }
-                Effect::Reply(bytes) => effects.extend(self.offer(Bytes::from(bytes))),
-                Effect::DiscardInput { keep_next } => effects.extend(self.discard_input(keep_next)),
-                Effect::Interrupt => effects.extend(self.interrupt().await),
-                Effect::CheckUnreadInput => effects.extend(self.check_input()),
-                Effect::Resize(size) => {
+                SessionEffect::Reply(bytes) => effects.extend(self.offer(Bytes::from(bytes))),
+                SessionEffect::DiscardInput { keep_next } => effects.extend(self.discard_input(keep_next)),
+                SessionEffect::Interrupt => effects.extend(self.interrupt().await),
+                SessionEffect::CheckUnreadInput => effects.extend(self.check_input()),
+                SessionEffect::Resize(size) => {
                     self.record_event(RecordedEvent::Resize(size)).await;
                     effects.extend(self.apply_size(size));
                 }
-                Effect::Mark(label) => self.record_event(RecordedEvent::Mark(label)).await,
-                Effect::Publish(event) => self.hub.publish(event, self.identity.clock.time(Instant::now())),
-                Effect::Signal(number, SignalTarget::Program) => self.peer.give(SupervisorOrder::Signal(number)),
-                Effect::Signal(number, SignalTarget::Foreground) => {
+                SessionEffect::Mark(label) => self.record_event(RecordedEvent::Mark(label)).await,
+                SessionEffect::Publish(event) => self.hub.publish(event, self.identity.clock.time(Instant::now())),
+                SessionEffect::Signal(number, SignalTarget::Program) => self.peer.give(SupervisorOrder::Signal(number)),
+                SessionEffect::Signal(number, SignalTarget::Foreground) => {
                     self.peer.give(SupervisorOrder::SignalForeground(number));
                 }
-                Effect::Settled(id, taken) => self.settle(id, taken),
-                Effect::Answer(ticket, answer) => self.answer(ticket, answer),
-                Effect::Show(ticket) => {
+                SessionEffect::Settled(id, taken) => self.settle(id, taken),
+                SessionEffect::Answer(ticket, answer) => self.answer(ticket, answer),
+                SessionEffect::Show(ticket) => {
                     if let Some(AwaitedReply::ReadScreen(look, reply)) = self.replies.remove(ticket)
                         && let Some(shown) = self.shown(look)
                     {
                         let _ = reply.send(shown);
                     }
                 }
-                Effect::Waited(ticket, waited) => {
+                SessionEffect::Waited(ticket, waited) => {
                     if let Some(AwaitedReply::Wait(reply)) = self.replies.remove(ticket) {
                         let last = (waited.outcome != WaitOutcome::Matched).then(|| self.screened.frame()).flatten();
                         let screen =
@@ -311,10 +313,10 @@ impl TerminalTask {
     }
 
     /// Queues bytes for the program, and writes as many as its terminal accepts without blocking.
-    fn offer(&mut self, bytes: Bytes) -> Vec<Effect> {
+    fn offer(&mut self, bytes: Bytes) -> Vec<SessionEffect> {
         self.input_queue.push(bytes);
         let offered = match self.input_queue.offer(&self.terminal) {
-            Ok(()) => Input::Offered(self.input_queue.len()),
+            Ok(()) => SessionInput::Offered(self.input_queue.len()),
             Err(error) => self.unwritable(&error),
         };
         self.screened.handle(offered, Instant::now())
@@ -322,19 +324,19 @@ impl TerminalTask {
 
     async fn handle_written(&mut self, written: io::Result<()>) {
         let input = match written {
-            Ok(()) => Input::Wrote(self.input_queue.len()),
+            Ok(()) => SessionInput::Wrote(self.input_queue.len()),
             Err(error) => self.unwritable(&error),
         };
         self.handle_input(input).await;
     }
 
-    fn unwritable(&mut self, error: &io::Error) -> Input {
+    fn unwritable(&mut self, error: &io::Error) -> SessionInput {
         debug!(%error, "cannot write to the terminal");
         self.input_queue.clear();
-        Input::Unwritable
+        SessionInput::Unwritable
     }
 
-    fn apply_size(&mut self, size: Size) -> Vec<Effect> {
+    fn apply_size(&mut self, size: Size) -> Vec<SessionEffect> {
         self.size = size;
         if !self.peer.resize(size)
             && let Err(error) = self.terminal.resize(size)

@@ -1,4 +1,4 @@
-//! Standalone supervisor for programs behind pipes. For owners whose own binary cannot act as a supervisor.
+//! Standalone supervisor for programs behind pipes, for owners whose own binary cannot act as a supervisor.
 
 use std::process::ExitCode;
 

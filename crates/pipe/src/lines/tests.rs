@@ -41,7 +41,7 @@ impl From<Line<'_>> for ReadLine {
 
 fn read(bytes: &[u8], lengths: &[usize], max: usize) -> Vec<ReadLine> {
     let stream = Pieces { bytes: bytes.to_vec(), at: 0, lengths: lengths.to_vec(), turn: 0 };
-    let mut lines = Lines::new(stream, max);
+    let mut lines = LineReader::new(stream, max);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
         let mut all = Vec::new();
@@ -90,7 +90,7 @@ fn lines_longer_than_the_buffer_are_complete() {
 #[tokio::test]
 async fn a_line_that_is_too_long_costs_no_memory_and_is_reported_once() {
     let stream = AsyncReadExt::chain(tokio::io::repeat(b'x').take(300 << 20), &b"\r\nnext\n"[..]);
-    let mut lines = Lines::new(stream, 100_000);
+    let mut lines = LineReader::new(stream, 100_000);
     assert_eq!(lines.next().await.unwrap(), Some(Line::TooLong { bytes: 300 << 20 }));
     assert!(lines.buffer.capacity() <= 100_001 + MIN_READ_BYTES, "{}", lines.buffer.capacity());
     assert_eq!(lines.next().await.unwrap(), Some(Line::Complete(b"next")));
@@ -100,7 +100,7 @@ async fn a_line_that_is_too_long_costs_no_memory_and_is_reported_once() {
 #[tokio::test]
 async fn a_buffer_that_grew_shrinks_again() {
     let (mut program, stream) = tokio::io::duplex(MIN_READ_BYTES);
-    let mut lines = Lines::new(stream, MAX_LINE_BYTES);
+    let mut lines = LineReader::new(stream, MAX_LINE_BYTES);
     let writing = tokio::spawn(async move {
         program.write_all(&vec![b'x'; 8 << 20]).await.unwrap();
         program.write_all(b"\nshort").await.unwrap();
@@ -122,7 +122,7 @@ async fn a_buffer_that_grew_shrinks_again() {
 #[tokio::test]
 async fn nothing_is_read_before_it_is_asked_for() {
     let (mut program, stream) = tokio::io::duplex(4);
-    let mut lines = Lines::new(stream, MAX_LINE_BYTES);
+    let mut lines = LineReader::new(stream, MAX_LINE_BYTES);
     program.write_all(b"ab\nc").await.unwrap();
     tokio::select! {
         biased;

@@ -38,12 +38,12 @@ impl<C: Codec> QueuedEvent<C> {
 }
 
 /// Remaining buffer space during a handshake.
-struct HandshakeSpace {
+struct HandshakeBudget {
     messages: usize,
     exchange: usize,
 }
 
-impl HandshakeSpace {
+impl HandshakeBudget {
     /// True if the event fits into the remaining space, or may be dropped.
     fn accepts<C: Codec>(&self, queued: &QueuedEvent<C>) -> bool {
         !queued.is_exchange || queued.size() <= self.exchange || matches!(queued.event, LinkEvent::Closed(_))
@@ -112,7 +112,7 @@ impl<C: Codec> LinkEvents<C> {
     /// the program blocks and the handshake may time out. Events that arrive after the last reply of the handshake are
     /// never dropped.
     pub async fn buffer_during<T>(&mut self, handshake: impl Future<Output = T>) -> T {
-        let mut space = HandshakeSpace { messages: MAX_BUFFERED_BYTES, exchange: MAX_BUFFERED_EXCHANGE_BYTES };
+        let mut space = HandshakeBudget { messages: MAX_BUFFERED_BYTES, exchange: MAX_BUFFERED_EXCHANGE_BYTES };
         // Not subject to tokio's cooperative budget, so that a reply is seen as soon as it arrives.
         let handshake = unconstrained(handshake);
         tokio::pin!(handshake);
@@ -140,7 +140,7 @@ impl<C: Codec> LinkEvents<C> {
     /// Buffers or drops the next event and up to `arrived` events of the queue. Returns false if an event does not fit
     /// and must not be dropped. Unlike `poll_recv`, `try_recv` does not yield after 128 events; the reader queues more
     /// than that at a time.
-    fn buffer(&mut self, arrived: usize, space: &mut HandshakeSpace) -> bool {
+    fn buffer(&mut self, arrived: usize, space: &mut HandshakeBudget) -> bool {
         for count in 0..=arrived {
             let queued = if count == 0 { self.next.take() } else { self.receiver.try_recv().ok() };
             let Some(queued) = queued else { continue };

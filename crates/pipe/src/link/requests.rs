@@ -70,7 +70,8 @@ impl<C: Codec> Link<C> {
     ///
     /// # Errors
     ///
-    /// If the program is gone, or does not read the request within the timeout.
+    /// If the program is gone, or does not read the request within the timeout; if the frame is not a request, or
+    /// cannot be encoded as a line; if another request with the same id is pending.
     pub async fn request(&self, frame: C::Frame, timeout: Option<Duration>) -> Result<LinkReply<C>, NoReply> {
         let failed = |gone: LinkError| NoReply::Disconnected(gone.0);
         let EncodedFrame { line, role } = self.shared.encode(frame).map_err(failed)?.encoded;

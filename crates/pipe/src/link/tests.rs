@@ -48,7 +48,7 @@ impl Codec for Words {
 }
 
 async fn link(script: &str) -> (Link<Words>, LinkEvents<Words>) {
-    let mut launch = Launch::new("bash");
+    let mut launch = LaunchSpec::new("bash");
     launch.arguments = vec!["-c".into(), script.into()];
     Link::start(&launch, Words, 1000).await.unwrap()
 }
@@ -148,7 +148,7 @@ impl Codec for Counting {
 
 #[tokio::test]
 async fn requests_that_wait_for_their_answers_are_read_no_faster_than_they_are_answered() {
-    let mut launch = Launch::new("bash");
+    let mut launch = LaunchSpec::new("bash");
     launch.arguments = vec!["-c".into(), "yes '?' | head -n 50000; echo done; cat > /dev/null".into()];
     let codec = Counting::default();
     let counts = Arc::clone(&codec.0);
@@ -291,7 +291,7 @@ async fn a_frame_that_cannot_be_encoded_is_an_error_and_the_link_still_works() {
 #[tokio::test]
 async fn only_marked_lines_of_standard_error_are_events() {
     let script = "echo noise >&2; echo '! one' >&2; read -r; seq 1 100000 >&2; echo '! two' >&2; read -r; exit 3";
-    let mut launch = Launch::new("bash");
+    let mut launch = LaunchSpec::new("bash");
     launch.arguments = vec!["-c".into(), script.into()];
     launch.stderr_marker = Some("!".to_owned());
     let (link, mut events) = Link::start(&launch, Words, 1000).await.unwrap();
@@ -304,7 +304,7 @@ async fn only_marked_lines_of_standard_error_are_events() {
 
 #[tokio::test]
 async fn marked_lines_right_before_the_end_are_events() {
-    let mut launch = Launch::new("bash");
+    let mut launch = LaunchSpec::new("bash");
     launch.arguments = vec!["-c".into(), "echo '! last' >&2; exit 3".into()];
     launch.stderr_marker = Some("!".to_owned());
     for _ in 0..20 {
@@ -316,7 +316,7 @@ async fn marked_lines_right_before_the_end_are_events() {
 
 #[tokio::test]
 async fn a_flood_of_marked_lines_does_not_block_the_program_and_is_bounded() {
-    let mut launch = Launch::new("bash");
+    let mut launch = LaunchSpec::new("bash");
     launch.arguments = vec!["-c".into(), "seq 1 200000 >&2; exit 3".into()];
     launch.stderr_marker = Some(String::new());
     let (link, mut events) = Link::start(&launch, Words, 1000).await.unwrap();

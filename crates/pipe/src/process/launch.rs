@@ -24,7 +24,7 @@ use crate::KillSwitch;
 use crate::children::{self, ChildRole};
 use crate::executable::{candidates, has_slash, is_executable};
 use crate::kill_switch::ProgramGuard;
-use crate::supervisor::{NotStarted, Supervisor, SupervisorReports};
+use crate::supervisor::{Supervisor, SupervisorReports, SupervisorStartError};
 use crate::tail::StderrTail;
 
 /// Default number of bytes of standard error that are retained.
@@ -32,7 +32,7 @@ pub const DEFAULT_STDERR_BYTES: usize = 64 * 1024;
 
 /// Describes a program to start and its environment.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Launch {
+pub struct LaunchSpec {
     /// Program to run: a path, or a name to look up on the program's `PATH`.
     pub program: OsString,
     /// Command-line arguments, without the program's name.
@@ -57,10 +57,10 @@ pub struct Launch {
 }
 
 /// Shows only the names of environment variables, since values may be secrets.
-impl fmt::Debug for Launch {
+impl fmt::Debug for LaunchSpec {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("Launch")
+            .debug_struct("LaunchSpec")
             .field("program", &self.program)
             .field("arguments", &self.arguments)
             .field("directory", &self.directory)
@@ -107,14 +107,14 @@ pub enum LaunchError {
     /// Any other system error.
     #[error("{program:?} could not be started: {source}")]
     Other {
-        /// Program as specified in [`Launch::program`].
+        /// Program as specified in [`LaunchSpec::program`].
         program: OsString,
         /// Error of the system.
         source: io::Error,
     },
 }
 
-impl Launch {
+impl LaunchSpec {
     /// Creates a launch of this program without arguments or a supervisor, in the inherited working directory.
     pub fn new(program: impl Into<OsString>) -> Self {
         Self {
@@ -195,8 +195,8 @@ impl Launch {
         }
         let (publish, exit) = watch::channel(None);
         let pid = reports.started().await.map_err(|error| match error {
-            NotStarted::Program(source) => self.failed(place, source),
-            NotStarted::Supervisor(source) => broken(source),
+            SupervisorStartError::Program(source) => self.failed(place, source),
+            SupervisorStartError::Supervisor(source) => broken(source),
         })?;
         let child =
             self.take_pipes(&mut process, pid, Arc::new(Leader::Supervisor(supervisor)), exit).map_err(broken)?;

@@ -27,7 +27,7 @@ pub(super) enum Leader {
 #[derive(Debug)]
 pub(super) struct UnsupervisedProgram {
     pid: Pid,
-    /// Registration of the program, dropped once the program has been reaped, by `drop` or by the waiting thread.
+    /// Registration of the program, dropped once `drop` or the waiting thread has reaped the program.
     registration: Option<ChildRegistration>,
     /// Counts the program in its kill switch. Dropped together with the registration.
     hold: Option<ProgramGuard>,

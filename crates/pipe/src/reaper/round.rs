@@ -71,7 +71,7 @@ impl ProcessSnapshot {
 
 /// Processes to end in one round.
 #[derive(Default)]
-struct Plan {
+struct TerminationPlan {
     /// Overdue supervisors. Everything below them is ended.
     overdue: Vec<ProcessIdentity>,
     /// Supervisors that had exited before the first scan.
@@ -80,7 +80,7 @@ struct Plan {
     strays: HashSet<ProcessIdentity>,
 }
 
-impl Plan {
+impl TerminationPlan {
     fn targets(&self, view: &ProcessSnapshot) -> HashSet<ProcessIdentity> {
         let strays = self.strays.iter().chain(&view.adopted).copied();
         let mut targets = view.trees(strays);
@@ -107,8 +107,8 @@ impl Reaper {
     }
 
     /// Continues stopped supervisors and determines which processes to end.
-    fn plan(&self, known: &[ProcessIdentity], view: &ProcessSnapshot, now: Instant) -> Plan {
-        let mut plan = Plan::default();
+    fn plan(&self, known: &[ProcessIdentity], view: &ProcessSnapshot, now: Instant) -> TerminationPlan {
+        let mut plan = TerminationPlan::default();
         let mut state = self.state();
         for id in known {
             let Some(tree) = state.trees.get_mut(id) else { continue };
@@ -136,7 +136,7 @@ impl Reaper {
     /// processes found.
     fn end(
         &self,
-        plan: &Plan,
+        plan: &TerminationPlan,
         view: ProcessSnapshot,
         adopts: bool,
     ) -> io::Result<(ProcessSnapshot, HashSet<ProcessIdentity>)> {
@@ -166,7 +166,7 @@ impl Reaper {
     fn update_status(
         &self,
         known: &[ProcessIdentity],
-        plan: &Plan,
+        plan: &TerminationPlan,
         view: &ProcessSnapshot,
         ended: &HashSet<ProcessIdentity>,
         now: Instant,

@@ -68,7 +68,7 @@ impl FrontEnd for PipesFrontEnd {
 fn owner_socket(number: &OsStr) -> io::Result<UnixStream> {
     let invalid = || {
         let why =
-            format!("file descriptor {number:?} is not a socket to an owner; supervisors cannot be started by hand");
+            format!("file descriptor {number:?} is not a socket to the owner; only the owner can start a supervisor");
         io::Error::new(io::ErrorKind::InvalidInput, why)
     };
     let number = number.to_str().and_then(|number| number.parse::<i32>().ok()).filter(|number| *number > 2);

@@ -78,7 +78,7 @@ pub fn run<F: FrontEnd>(arguments: impl Iterator<Item = OsString>) -> io::Result
     let children = signals::block_signals()?;
     let front_end = F::lead_session()?;
     prctl::set_child_subreaper(true)?;
-    let mut process = Process { front_end, socket, children, program: None, ending: None, code: 0 };
+    let mut process = SupervisorProcess { front_end, socket, children, program: None, ending: None, code: 0 };
     match process.start(command) {
         Ok(()) => process.watch(),
         Err(error) => {
@@ -88,7 +88,7 @@ pub fn run<F: FrontEnd>(arguments: impl Iterator<Item = OsString>) -> io::Result
     }
 }
 
-struct Process<F> {
+struct SupervisorProcess<F> {
     front_end: F,
     socket: UnixStream,
     children: SignalFd,
@@ -97,7 +97,7 @@ struct Process<F> {
     code: u8,
 }
 
-impl<F: FrontEnd> Process<F> {
+impl<F: FrontEnd> SupervisorProcess<F> {
     /// Starts the program. Takes the command by value and drops it, since the command may hold open copies of the
     /// terminal.
     fn start(&mut self, mut command: Command) -> io::Result<()> {

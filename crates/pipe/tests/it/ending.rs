@@ -3,12 +3,12 @@
 use std::time::Instant;
 
 use nix::unistd::Pid;
-use wh_pipe::{Exit, Launch, Signal, describe_exit};
+use wh_pipe::{Exit, LaunchSpec, Signal, describe_exit};
 use wh_testkit::process::running;
 
 use crate::{IGNORED_GRACE, TEST_TIMEOUT, gone, line, output, pid, script, supervised};
 
-const BOTH: [fn(&str) -> Launch; 2] = [script, supervised];
+const BOTH: [fn(&str) -> LaunchSpec; 2] = [script, supervised];
 
 #[tokio::test]
 async fn every_waiter_gets_the_exit_status() {

@@ -11,7 +11,7 @@ mod talking;
 use std::time::Duration;
 
 use nix::unistd::Pid;
-use wh_pipe::{Child, Launch, Line, Lines, Stdout, lines};
+use wh_pipe::{Child, LaunchSpec, Line, LineReader, Stdout, lines};
 use wh_testkit::eventually;
 use wh_testkit::process::running;
 
@@ -22,22 +22,22 @@ const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 const IGNORED_GRACE: Duration = Duration::from_millis(50);
 
 /// Launches a shell script without a supervisor.
-fn script(script: &str) -> Launch {
-    let mut launch = Launch::new("sh");
+fn script(script: &str) -> LaunchSpec {
+    let mut launch = LaunchSpec::new("sh");
     launch.arguments = vec!["-c".into(), script.into()];
     launch
 }
 
 /// Launches a shell script with a supervisor.
-fn supervised(text: &str) -> Launch {
-    Launch { supervisor: Some(vec![env!("CARGO_BIN_EXE_wh-keep").into()]), ..script(text) }
+fn supervised(text: &str) -> LaunchSpec {
+    LaunchSpec { supervisor: Some(vec![env!("CARGO_BIN_EXE_wh-keep").into()]), ..script(text) }
 }
 
-fn output(child: &mut Child) -> Lines<Stdout> {
-    Lines::new(child.stdout.take().unwrap(), lines::MAX_LINE_BYTES)
+fn output(child: &mut Child) -> LineReader<Stdout> {
+    LineReader::new(child.stdout.take().unwrap(), lines::MAX_LINE_BYTES)
 }
 
-async fn line(lines: &mut Lines<Stdout>) -> Option<String> {
+async fn line(lines: &mut LineReader<Stdout>) -> Option<String> {
     let line =
         tokio::time::timeout(TEST_TIMEOUT, lines.next()).await.expect("a line or the end comes in time").unwrap();
     line.map(|line| match line {
@@ -47,7 +47,7 @@ async fn line(lines: &mut Lines<Stdout>) -> Option<String> {
 }
 
 /// Reads the next line as a process id.
-async fn pid(lines: &mut Lines<Stdout>) -> Pid {
+async fn pid(lines: &mut LineReader<Stdout>) -> Pid {
     Pid::from_raw(line(lines).await.expect("a process id").parse().unwrap())
 }
 

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use wh_pipe::{Launch, proc, reaper, tree};
+use wh_pipe::{LaunchSpec, proc, reaper, tree};
 
 use super::{gone, output, pid, supervised};
 
@@ -19,7 +19,7 @@ async fn without_descriptors() {
     if std::env::var_os(INSIDE).is_none() {
         return;
     }
-    let mut launch: Launch = supervised("trap '' TERM; echo $$; while :; do sleep 1; done");
+    let mut launch: LaunchSpec = supervised("trap '' TERM; echo $$; while :; do sleep 1; done");
     launch.session = Some(SESSION.to_owned());
     let mut child = launch.start().await.unwrap();
     let program = pid(&mut output(&mut child)).await;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 
-use wh_pipe::{Exit, Launch, LaunchError};
+use wh_pipe::{Exit, LaunchError, LaunchSpec};
 
 use crate::{TEST_TIMEOUT, line, output, script, supervised};
 
@@ -12,7 +12,7 @@ use crate::{TEST_TIMEOUT, line, output, script, supervised};
 async fn a_program_gets_its_arguments_directory_and_environment() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path().canonicalize().unwrap();
-    for launch in [script as fn(&str) -> Launch, supervised] {
+    for launch in [script as fn(&str) -> LaunchSpec, supervised] {
         let mut launch = launch("printf '%s\\n' \"$PWD\" \"$1\" \"$NEW\" \"${HOME-none}\"; env | grep -c WH_ || true");
         launch.arguments.extend(["sh".into(), "two words".into()]);
         launch.directory = Some(folder.clone());
@@ -32,7 +32,7 @@ async fn a_program_gets_its_arguments_directory_and_environment() {
 #[tokio::test]
 async fn a_missing_program_is_named_in_the_error() {
     for supervisor in [None, Some(vec![env!("CARGO_BIN_EXE_wh-keep").into()])] {
-        let mut launch = Launch { supervisor, ..Launch::new("no-such-program") };
+        let mut launch = LaunchSpec { supervisor, ..LaunchSpec::new("no-such-program") };
         let error = launch.start().await.unwrap_err();
         assert!(matches!(&error, LaunchError::NotFound(name) if name == "no-such-program"), "{error:?}");
         assert_eq!(error.to_string(), "program \"no-such-program\" not found in PATH");
@@ -53,11 +53,12 @@ async fn a_program_that_cannot_be_executed_is_not_reported_as_missing() {
     fs::set_permissions(&odd, Permissions::from_mode(0o755)).unwrap();
     for supervisor in [None, Some(vec![env!("CARGO_BIN_EXE_wh-keep").into()])] {
         for file in [&plain, &odd] {
-            let launch = Launch { supervisor: supervisor.clone(), ..Launch::new(file) };
+            let launch = LaunchSpec { supervisor: supervisor.clone(), ..LaunchSpec::new(file) };
             let error = launch.start().await.unwrap_err();
             assert!(matches!(&error, LaunchError::NotExecutable { path, .. } if path == file), "{error:?}");
         }
-        let error = Launch { directory: Some(plain.clone()), supervisor, ..script("true") }.start().await.unwrap_err();
+        let error =
+            LaunchSpec { directory: Some(plain.clone()), supervisor, ..script("true") }.start().await.unwrap_err();
         assert!(matches!(&error, LaunchError::Directory { path, .. } if *path == plain), "{error:?}");
     }
 }
@@ -68,14 +69,14 @@ async fn a_relative_path_is_resolved_from_the_working_directory_of_the_program()
     let tool = folder.path().join("tool");
     fs::write(&tool, "#!/bin/sh\nexit 7\n").unwrap();
     fs::set_permissions(&tool, Permissions::from_mode(0o755)).unwrap();
-    let launch = Launch { directory: Some(folder.path().to_owned()), ..Launch::new("./tool") };
+    let launch = LaunchSpec { directory: Some(folder.path().to_owned()), ..LaunchSpec::new("./tool") };
     assert_eq!(launch.start().await.unwrap().end(TEST_TIMEOUT).await, Exit::Code(7));
 }
 
 #[tokio::test]
 async fn a_supervisor_that_fails_is_named_in_the_error() {
     for command in [vec![], vec!["/no/such/supervisor".into()], vec!["true".into()]] {
-        let error = Launch { supervisor: Some(command.clone()), ..script("true") }.start().await.unwrap_err();
+        let error = LaunchSpec { supervisor: Some(command.clone()), ..script("true") }.start().await.unwrap_err();
         assert!(matches!(error, LaunchError::Supervisor { .. }), "{command:?}: {error:?}");
     }
 }

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use wh_pipe::{Child, Exit, KillSwitch, Launch};
+use wh_pipe::{Child, Exit, KillSwitch, LaunchSpec};
 use wh_testkit::eventually;
 use wh_testkit::process::{descendants, running};
 
@@ -139,7 +139,7 @@ fn state(pid: Pid) -> Option<char> {
 /// Starts a program that has stopped its supervisor, and is not stopped itself.
 async fn stopping(kill_switch: &KillSwitch) -> (Child, [Pid; 2]) {
     let mut child =
-        Launch { kill_switch: Some(kill_switch.clone()), ..supervised(STOPS_ALWAYS) }.start().await.unwrap();
+        LaunchSpec { kill_switch: Some(kill_switch.clone()), ..supervised(STOPS_ALWAYS) }.start().await.unwrap();
     let mut lines = output(&mut child);
     let family = [pid(&mut lines).await, pid(&mut lines).await];
     drop(child.stdin.take());
@@ -190,13 +190,13 @@ async fn a_kill_switch_kills_the_program_and_its_descendants() {
         let kill_switch = KillSwitch::default();
         let text = "trap '' TERM; sleep 1000 & echo $!; echo $$; while :; do wait; done";
         let mut child =
-            Launch { kill_switch: Some(kill_switch.clone()), supervisor, ..script(text) }.start().await.unwrap();
+            LaunchSpec { kill_switch: Some(kill_switch.clone()), supervisor, ..script(text) }.start().await.unwrap();
         let mut lines = output(&mut child);
         let family = [pid(&mut lines).await, pid(&mut lines).await];
         kill_switch.trigger();
         assert_eq!(tokio::time::timeout(TEST_TIMEOUT, child.exited()).await.unwrap(), Exit::Signal(9));
         gone("the program and its child", &family);
-        let late = Launch { kill_switch: Some(kill_switch.clone()), ..script("sleep 1000") }.start().await.unwrap();
+        let late = LaunchSpec { kill_switch: Some(kill_switch.clone()), ..script("sleep 1000") }.start().await.unwrap();
         assert_eq!(
             tokio::time::timeout(TEST_TIMEOUT, late.exited()).await.unwrap(),
             Exit::Signal(9),
@@ -208,15 +208,18 @@ async fn a_kill_switch_kills_the_program_and_its_descendants() {
 #[tokio::test]
 async fn a_kill_switch_has_ended_only_when_no_process_of_its_programs_is_left() {
     let kill_switch = KillSwitch::default();
-    let mut child = Launch { kill_switch: Some(kill_switch.clone()), ..supervised(STUBBORN) }.start().await.unwrap();
+    let mut child =
+        LaunchSpec { kill_switch: Some(kill_switch.clone()), ..supervised(STUBBORN) }.start().await.unwrap();
     let mut lines = output(&mut child);
     let family = [pid(&mut lines).await, pid(&mut lines).await];
     drop(child);
     tokio::time::timeout(TEST_TIMEOUT, kill_switch.ended()).await.unwrap();
     assert!(!family.iter().any(|pid| running(*pid)), "a dropped program and its child have ended");
 
-    let mut child =
-        Launch { kill_switch: Some(kill_switch.clone()), ..script("echo $$; exec sleep 1000") }.start().await.unwrap();
+    let mut child = LaunchSpec { kill_switch: Some(kill_switch.clone()), ..script("echo $$; exec sleep 1000") }
+        .start()
+        .await
+        .unwrap();
     let program = pid(&mut output(&mut child)).await;
     drop(child);
     tokio::time::timeout(TEST_TIMEOUT, kill_switch.ended()).await.unwrap();
@@ -232,7 +235,7 @@ async fn a_kill_switch_counts_a_program_whose_start_was_dropped() {
         "echo $$ > '{0}.new'; mv '{0}.new' '{0}'; trap '' HUP TERM; while :; do sleep 1; done",
         started.display()
     );
-    let launch = Launch { kill_switch: Some(kill_switch.clone()), ..supervised(&text) };
+    let launch = LaunchSpec { kill_switch: Some(kill_switch.clone()), ..supervised(&text) };
     let mut start = Box::pin(launch.start());
     std::future::poll_fn(|context| {
         assert!(start.as_mut().poll(context).is_pending(), "the supervisor has to report first");

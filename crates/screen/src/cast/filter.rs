@@ -1,6 +1,7 @@
-//! Filters the output of a recording for playback on a user's terminal. Text, colours, cursor movement, erasing,
-//! scrolling and the alternate screen pass. Everything else is dropped: strings (OSC, DCS, APC, PM, SOS), queries,
-//! window operations, and modes that change the terminal's input. Pure.
+//! Filters the output of a recording for playback on a user's terminal. Text, control characters such as the bell,
+//! colours, character sets, cursor movement and shape, erasing, scrolling and the alternate screen pass. Everything
+//! else is dropped: strings (OSC, DCS, APC, PM, SOS), queries, window operations, and modes that change the terminal's
+//! input. Pure.
 //!
 //! Sequences are parsed and written again, never copied, so no byte of an unknown sequence reaches the terminal.
 

@@ -65,7 +65,6 @@ pub struct CastHeader {
     pub idle_limit: Option<Duration>,
     /// Command that was recorded.
     pub command: Option<String>,
-    /// Title of the recording.
     pub title: Option<String>,
     /// Value of `TERM` in the program's environment.
     pub terminal_type: Option<String>,

@@ -1,5 +1,5 @@
-//! Reads recordings of any asciicast recorder. Unknown event codes and a truncated last line are skipped. Any other
-//! problem is an error that names the line.
+//! Reads recordings of any asciicast recorder. Unknown event codes, blank lines, comments and a truncated last line are
+//! skipped. Any other problem is an error that names the line.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, Read as _};
@@ -20,7 +20,6 @@ pub const MAX_CAST_LINE_BYTES: usize = 64 << 20;
 pub struct Cast {
     /// Version of the file format.
     pub format: CastFormat,
-    /// Metadata of the recording.
     pub header: CastHeader,
     /// Events in order of time.
     pub events: Vec<TimedEvent>,
@@ -35,7 +34,6 @@ pub struct Cast {
 pub struct TimedEvent {
     /// Time since the start. Never decreases from one event to the next.
     pub at: Duration,
-    /// Content of the event.
     pub content: EventContent,
 }
 

@@ -28,10 +28,10 @@ pub enum CastEvent<'a> {
 /// Converts events to the lines of a recording. Each result consists of complete lines, to be appended in order: a
 /// file that is truncated between two results is a valid recording.
 ///
-/// Each event makes one line, with two exceptions. An incomplete character at the end of an event is held back until
+/// Each event makes one line, with three exceptions. An incomplete character at the end of an event is held back until
 /// the rest arrives; an event that contains only a part of a character makes no line. Very long text is split into
-/// several lines with the same time. Events are not merged; a caller that gets output in small chunks may join the
-/// chunks of a few milliseconds.
+/// several lines with the same time. In version 2 an exit makes no line. Events are not merged; a caller that gets
+/// output in small chunks may join the chunks of a few milliseconds.
 #[derive(Debug)]
 pub struct CastWriter {
     format: CastFormat,

@@ -129,7 +129,7 @@ fn escape(input: &[u8]) -> Option<InputToken> {
     }
 }
 
-/// Returns the key of a control character with the modifiers `held`.
+/// Returns the key and the modifiers of a control character that was typed with the modifiers `held`.
 fn code(byte: u8, held: Modifiers) -> (KeyCode, Modifiers) {
     let ctrl = Modifiers { ctrl: true, ..held };
     match byte {

@@ -83,8 +83,9 @@ impl InputDecoder {
         self.taken
     }
 
-    /// True if the incomplete input may be complete: an ESC is a key of its own if nothing follows. Call
-    /// [`timeout`](Self::timeout) if no input arrives within some tens of milliseconds.
+    /// True if the incomplete input may be complete: an ESC is a key of its own if nothing follows. Also true within a
+    /// reply of the terminal, which ends at a pause. Call [`timeout`](Self::timeout) if no input arrives within some
+    /// tens of milliseconds.
     #[must_use]
     pub fn pending(&self) -> bool {
         matches!(self.state, DecoderState::Answer) || ground::after_timeout(&self.incomplete).is_some()

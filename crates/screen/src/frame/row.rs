@@ -26,7 +26,6 @@ pub(crate) struct RowRenderings {
 }
 
 impl ScreenRow {
-    /// Creates a row of these cells.
     pub fn new(cells: impl Into<Box<[Cell]>>) -> Self {
         Self { cells: cells.into(), renderings: OnceLock::new() }
     }

@@ -3,7 +3,7 @@
 
 use wh_core::input::{KeyCode, KeyPress, Modifiers, shifted, unshifted};
 
-use super::{Sequence, legacy, parameter};
+use super::{KeySequence, legacy, parameter};
 use crate::modes::TerminalModes;
 
 const DISAMBIGUATE: u8 = 1;
@@ -99,9 +99,9 @@ impl KittyEvent {
             KeyCode::Backspace => (127, 'u'),
             // The legacy sequence of F3 with modifiers is ambiguous with a cursor position report.
             KeyCode::Function(3) => (13, '~'),
-            key => match Sequence::of(key)? {
-                Sequence::Letter(letter) => (1, letter),
-                Sequence::Tilde(number) => (number, '~'),
+            key => match KeySequence::of(key)? {
+                KeySequence::Letter(letter) => (1, letter),
+                KeySequence::Tilde(number) => (number, '~'),
             },
         };
         Some(Self { number, terminator, shifted: None, modifiers: press.modifiers, text: None })

@@ -3,7 +3,7 @@
 
 use wh_core::input::{KeyCode, KeyPress, Modifiers, shifted, unshifted};
 
-use super::{ESCAPE, Sequence, parameter};
+use super::{ESCAPE, KeySequence, parameter};
 use crate::modes::TerminalModes;
 
 pub(super) fn encode(press: &KeyPress, modes: &TerminalModes) -> Vec<u8> {
@@ -97,14 +97,14 @@ fn typed(character: char, shift: bool) -> char {
 fn sequence(key: KeyCode, modifiers: Modifiers, application_cursor: bool) -> Vec<u8> {
     let modified = !modifiers.is_empty();
     let parameter = parameter(modifiers);
-    match Sequence::of(key) {
-        Some(Sequence::Letter(letter)) if modified => format!("\x1b[1;{parameter}{letter}"),
-        Some(Sequence::Letter(letter)) if application_cursor || letter >= 'P' => {
+    match KeySequence::of(key) {
+        Some(KeySequence::Letter(letter)) if modified => format!("\x1b[1;{parameter}{letter}"),
+        Some(KeySequence::Letter(letter)) if application_cursor || letter >= 'P' => {
             format!("\x1bO{letter}")
         }
-        Some(Sequence::Letter(letter)) => format!("\x1b[{letter}"),
-        Some(Sequence::Tilde(number)) if modified => format!("\x1b[{number};{parameter}~"),
-        Some(Sequence::Tilde(number)) => format!("\x1b[{number}~"),
+        Some(KeySequence::Letter(letter)) => format!("\x1b[{letter}"),
+        Some(KeySequence::Tilde(number)) if modified => format!("\x1b[{number};{parameter}~"),
+        Some(KeySequence::Tilde(number)) => format!("\x1b[{number}~"),
         None => String::new(),
     }
     .into_bytes()

@@ -11,7 +11,7 @@ const CHANNEL_TOLERANCE: u8 = 2;
 /// Result of comparing two pictures: the number of differing pixels, and a picture of the differences.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PictureComparison {
-    /// True if the pictures have the same size and at most the threshold's share of pixels differs.
+    /// True if the pictures have the same size and the share of differing pixels is not above the threshold.
     pub same: bool,
     /// Number of differing pixels, including pixels that exist in only one picture.
     pub differing: u64,

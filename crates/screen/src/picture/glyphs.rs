@@ -6,7 +6,7 @@ use std::rc::Rc;
 use crate::picture::CellMetrics;
 use crate::picture::canvas::Coverage;
 use crate::picture::fallback::{self, Bitmap, GLYPH_ROWS};
-use crate::picture::outlines::Outlines;
+use crate::picture::outlines::SizedFonts;
 use crate::picture::shapes::{Area, Segment};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -19,15 +19,15 @@ pub(super) struct GlyphKey {
 }
 
 /// Cache of glyphs, each drawn once per picture.
-pub(super) struct Glyphs {
+pub(super) struct GlyphCache {
     metrics: CellMetrics,
-    outlines: Outlines,
+    outlines: SizedFonts,
     known: HashMap<GlyphKey, Rc<Coverage>>,
 }
 
-impl Glyphs {
+impl GlyphCache {
     pub(super) fn new(metrics: CellMetrics) -> Self {
-        Self { metrics, outlines: Outlines::new(metrics), known: HashMap::new() }
+        Self { metrics, outlines: SizedFonts::new(metrics), known: HashMap::new() }
     }
 
     /// Returns the glyph, positioned relative to the top left of its first cell.

@@ -56,7 +56,6 @@ pub(super) fn strikethrough(columns: u16, metrics: CellMetrics) -> Area {
     Area { x: 0, y: metrics.baseline - 5 * metrics.stroke, width, height: metrics.stroke }
 }
 
-/// Returns the area of a cursor.
 pub(super) fn cursor(shape: CursorShape, columns: u16, metrics: CellMetrics) -> Area {
     let (width, thickness) = (metrics.width * i32::from(columns), 2 * metrics.stroke);
     match shape {

@@ -64,7 +64,6 @@ impl Scale {
 /// Options for drawing a PNG.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct PictureOptions {
-    /// Scale of the picture.
     pub scale: Scale,
     /// Default colours. `None` uses the colours that the program has set (OSC 10 and 11), else [`Background::Dark`].
     pub background: Option<Background>,

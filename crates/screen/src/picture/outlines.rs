@@ -38,12 +38,12 @@ pub(super) fn covers(character: char) -> bool {
 }
 
 /// The fonts at one size. Hinting is prepared when the first glyph of a font is drawn.
-pub(super) struct Outlines {
+pub(super) struct SizedFonts {
     metrics: CellMetrics,
     hinting: [Option<HintingInstance>; 4],
 }
 
-impl Outlines {
+impl SizedFonts {
     pub(super) fn new(metrics: CellMetrics) -> Self {
         Self { metrics, hinting: [const { None }; 4] }
     }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::frame::{ScreenFrame, Underline};
 use crate::picture::canvas::Canvas;
-use crate::picture::glyphs::{GlyphKey, Glyphs};
+use crate::picture::glyphs::{GlyphCache, GlyphKey};
 use crate::picture::scene::{Scene, SceneCell, backgrounds};
 use crate::picture::shapes::{Area, shapes};
 use crate::picture::{CellMetrics, PictureError, PictureOptions, lines};
@@ -28,7 +28,7 @@ fn draw(frame: &ScreenFrame, options: PictureOptions) -> Result<Canvas, PictureE
             canvas.fill(Area { x, y, width, height: metrics.height }, color);
         }
     }
-    let mut glyphs = Glyphs::new(metrics);
+    let mut glyphs = GlyphCache::new(metrics);
     for (line, y) in scene.lines.iter().zip((0..).step_by(metrics.height as usize)) {
         for scene_cell in line.iter().filter(|scene_cell| scene_cell.is_shown()) {
             draw_cell(&mut canvas, &mut glyphs, scene_cell, y, metrics);
@@ -41,7 +41,7 @@ fn draw(frame: &ScreenFrame, options: PictureOptions) -> Result<Canvas, PictureE
     Ok(canvas)
 }
 
-fn draw_cell(canvas: &mut Canvas, glyphs: &mut Glyphs, scene_cell: &SceneCell<'_>, y: i32, metrics: CellMetrics) {
+fn draw_cell(canvas: &mut Canvas, glyphs: &mut GlyphCache, scene_cell: &SceneCell<'_>, y: i32, metrics: CellMetrics) {
     let x = i32::from(scene_cell.column) * metrics.width;
     let style = &scene_cell.cell.style;
     if style.underline != Underline::None {
@@ -59,7 +59,7 @@ fn draw_cell(canvas: &mut Canvas, glyphs: &mut Glyphs, scene_cell: &SceneCell<'_
 
 fn draw_character(
     canvas: &mut Canvas,
-    glyphs: &mut Glyphs,
+    glyphs: &mut GlyphCache,
     scene_cell: &SceneCell<'_>,
     character: char,
     (x, y): (i32, i32),

@@ -226,10 +226,10 @@ fn hex(Rgb(red, green, blue): Rgb) -> String {
 #[derive(Default)]
 struct SvgLayers {
     places: HashMap<(Rgb, u8), usize>,
-    layers: Vec<Layer>,
+    layers: Vec<SvgLayer>,
 }
 
-struct Layer {
+struct SvgLayer {
     color: Rgb,
     /// Opacity in quarters.
     quarters: u8,
@@ -238,9 +238,9 @@ struct Layer {
 }
 
 impl SvgLayers {
-    fn layer(&mut self, color: Rgb, quarters: u8) -> &mut Layer {
+    fn layer(&mut self, color: Rgb, quarters: u8) -> &mut SvgLayer {
         let place = *self.places.entry((color, quarters)).or_insert_with(|| {
-            self.layers.push(Layer { color, quarters, areas: Vec::new(), curves: String::new() });
+            self.layers.push(SvgLayer { color, quarters, areas: Vec::new(), curves: String::new() });
             self.layers.len() - 1
         });
         &mut self.layers[place]

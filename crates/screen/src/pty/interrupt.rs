@@ -35,9 +35,10 @@ pub struct UnreadQueue {
 }
 
 impl PtyMaster {
-    /// Discards all unread input, and returns the previous state of the queue. If `keep_next` is true, the next byte is
-    /// retained for a line editor that may be about to read it: a program that uses readline does not notice a signal
-    /// while it is blocked in that read.
+    /// Discards all unread input, and returns the previous state of the queue. If `keep_next` is true and the program
+    /// edits lines itself (not in canonical mode, with Ctrl-C as a signal), the next byte is retained, because the line
+    /// editor may be about to read it: a program that uses readline does not notice a signal while it is blocked in
+    /// that read.
     pub fn discard_input(&self, keep_next: bool) -> io::Result<UnreadQueue> {
         let unread = self.unread()?;
         let slave = self.slave()?;

@@ -159,7 +159,7 @@ impl PtyMaster {
         }
     }
 
-    /// Reads available output; `None` if there is none.
+    /// Reads available output; `None` if there is none. Returns 0 if the last process has closed the terminal.
     pub fn try_read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match nix::unistd::read(self.0.get_ref(), buffer) {
             Ok(count) => Ok(Some(count)),
@@ -169,8 +169,8 @@ impl PtyMaster {
         }
     }
 
-    /// Waits until the program's side accepts input, and writes at least a part of `bytes`; returns the number of
-    /// bytes written. Fails with `BrokenPipe` if the last process has closed the terminal and its buffer is full.
+    /// Waits until the program's side accepts input, and writes at least a part of `bytes`; returns the number of bytes
+    /// written. Fails with `BrokenPipe` if the last process has closed the terminal and the terminal's buffer is full.
     pub async fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         loop {
             let mut ready = self.0.writable().await?;

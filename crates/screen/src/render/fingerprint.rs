@@ -6,17 +6,17 @@ use crate::frame::{Cell, ScreenFrame};
 
 /// FNV-1a hasher. The standard library's hasher may change between releases, but fingerprints are stored in golden
 /// files. Not cryptographic.
-struct Fnv(u64);
+struct FnvHasher(u64);
 
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 
-/// Returns [`PRIME`] to the power `bytes`, the factor for [`Fnv::hash_zero_padded`]. Hashing zeros in one
+/// Returns [`PRIME`] to the power `bytes`, the factor for [`FnvHasher::hash_zero_padded`]. Hashing zeros in one
 /// multiplication is worthwhile, because most bytes of a frame are zeros.
 const fn prime_to_the(bytes: u32) -> u64 {
     PRIME.wrapping_pow(bytes)
 }
 
-impl Fnv {
+impl FnvHasher {
     const fn new() -> Self {
         Self(0xcbf2_9ce4_8422_2325)
     }
@@ -28,7 +28,7 @@ impl Fnv {
     }
 }
 
-impl Hasher for Fnv {
+impl Hasher for FnvHasher {
     fn write(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.hash_zero_padded(*byte, PRIME);
@@ -69,14 +69,14 @@ impl Hasher for Fnv {
 
 /// Returns a hash of a value that is stable across runs.
 pub fn fingerprint_of(value: &impl Hash) -> u64 {
-    let mut hasher = Fnv::new();
+    let mut hasher = FnvHasher::new();
     value.hash(&mut hasher);
     hasher.finish()
 }
 
 /// Returns a hash of a frame: text, styles, size and cursor, but not the title.
 pub fn fingerprint(frame: &ScreenFrame) -> u64 {
-    let mut hasher = Fnv::new();
+    let mut hasher = FnvHasher::new();
     hasher.write_u32(u32::from(frame.size.columns) << 16 | u32::from(frame.size.rows));
     hasher.write_usize(frame.rows.len());
     for row in &frame.rows {
@@ -88,7 +88,7 @@ pub fn fingerprint(frame: &ScreenFrame) -> u64 {
 
 /// Returns a hash of a row's visible content.
 pub(super) fn row_fingerprint(row: &[Cell]) -> u64 {
-    let mut hasher = Fnv::new();
+    let mut hasher = FnvHasher::new();
     hasher.write_usize(row.len());
     for cell in row {
         if cell.is_plain() {
@@ -135,7 +135,7 @@ mod tests {
         let mut cells = vt.frame().rows.iter().flat_map(|row| row.to_vec()).collect::<Vec<_>>();
         cells.push(Cell { character: '\u{1f600}', ..Cell::BLANK });
         cells.push(Cell { style: Style { background: Color::Indexed(255), ..Style::PLAIN }, ..Cell::BLANK });
-        let mut slow = Slow(Fnv::new().0);
+        let mut slow = Slow(FnvHasher::new().0);
         cells.hash(&mut slow);
         assert_eq!(row_fingerprint(&cells), slow.finish());
     }

@@ -13,13 +13,13 @@ use alacritty_terminal::index::{Column, Line};
 use alacritty_terminal::term::{Config, Osc52};
 use alacritty_terminal::vte::ansi::{self, NamedColor, Processor, Rgb};
 
-use wh_core::event::Notice;
+use wh_core::event::TerminalNotice;
 
 use self::emulator::Emulator;
 use crate::frame::{DefaultColors, ScreenFrame, ScreenRow, Size};
 use crate::modes::TerminalModes;
 use crate::replies;
-use crate::scan::{ScannedSequence, Scanner, complete_characters};
+use crate::scan::{OutputScanner, ScannedSequence, complete_characters};
 
 /// Timeout after which a synchronized update is shown even if the program has not ended it.
 pub const SYNCHRONIZED_UPDATE_TIMEOUT: Duration = Duration::from_millis(150);
@@ -29,7 +29,7 @@ pub const SYNCHRONIZED_UPDATE_TIMEOUT: Duration = Duration::from_millis(150);
 pub struct FeedOutcome {
     /// Number of synchronized updates that ended.
     pub updates: u32,
-    /// True if some output was outside of synchronized updates. Such output is shown at once.
+    /// True if some output was outside of synchronized updates. Such output is shown immediately.
     pub outside_updates: bool,
 }
 
@@ -53,7 +53,7 @@ pub struct Vt {
     emulator: Emulator,
     parser: Processor<ManualTimeout>,
     event_queue: EventQueue,
-    scanner: Scanner,
+    scanner: OutputScanner,
     /// Incomplete character, continued by the next output.
     partial: Vec<u8>,
     /// True if a synchronized update was open after the last segment.
@@ -63,7 +63,7 @@ pub struct Vt {
     title: Option<String>,
     reports: TerminalReports,
     pending_replies: Vec<u8>,
-    notices: Vec<Notice>,
+    notices: Vec<TerminalNotice>,
 }
 
 impl std::fmt::Debug for Vt {
@@ -73,7 +73,7 @@ impl std::fmt::Debug for Vt {
 }
 
 impl Vt {
-    /// Creates an empty screen with a scrollback of `history` lines.
+    /// Creates an empty screen with a scrollback of at most `history` lines.
     pub fn new(size: Size, history: usize) -> Self {
         let event_queue = EventQueue::default();
         let config =
@@ -82,7 +82,7 @@ impl Vt {
             emulator: Emulator::new(config, size, event_queue.clone()),
             parser: Processor::new(),
             event_queue,
-            scanner: Scanner::default(),
+            scanner: OutputScanner::default(),
             partial: Vec::new(),
             updating: false,
             size,
@@ -152,7 +152,7 @@ impl Vt {
     }
 
     /// Takes the notices of the program since the last call, in order.
-    pub fn take_notices(&mut self) -> Vec<Notice> {
+    pub fn take_notices(&mut self) -> Vec<TerminalNotice> {
         std::mem::take(&mut self.notices)
     }
 
@@ -162,7 +162,6 @@ impl Vt {
         self.emulator.resize(size);
     }
 
-    /// Returns the size of the screen.
     pub fn size(&self) -> Size {
         self.size
     }
@@ -250,32 +249,32 @@ impl Vt {
         let rest: String = rest.chars().take(MAX_REPORT_CHARS).collect();
         let rest = rest.as_str();
         let notice = match number {
-            "7" => Notice::Directory(rest.to_owned()),
+            "7" => TerminalNotice::Directory(rest.to_owned()),
             "9" => match rest.strip_prefix("4;") {
-                Some(progress) => Notice::Progress(progress.to_owned()),
-                None => Notice::Notification(rest.to_owned()),
+                Some(progress) => TerminalNotice::Progress(progress.to_owned()),
+                None => TerminalNotice::Notification(rest.to_owned()),
             },
-            "133" => Notice::ShellMark(rest.to_owned()),
-            "777" => Notice::Notification(rest.strip_prefix("notify;").unwrap_or(rest).to_owned()),
+            "133" => TerminalNotice::ShellMark(rest.to_owned()),
+            "777" => TerminalNotice::Notification(rest.strip_prefix("notify;").unwrap_or(rest).to_owned()),
             _ => return,
         };
         self.notice(notice);
     }
 
     /// Stores the content of a notice in the title or the reports, and queues the notice.
-    fn notice(&mut self, notice: Notice) {
+    fn notice(&mut self, notice: TerminalNotice) {
         let reports = &mut self.reports;
         match &notice {
-            Notice::Title(title) => self.title.clone_from(title),
-            Notice::Bell(count) => reports.bells += count,
-            Notice::Directory(text) => reports.directory = Some(text.clone()),
-            Notice::Notification(text) => reports.notification = Some(text.clone()),
-            Notice::Progress(text) => reports.progress = Some(text.clone()),
-            Notice::ShellMark(text) => reports.shell_mark = Some(text.clone()),
+            TerminalNotice::Title(title) => self.title.clone_from(title),
+            TerminalNotice::Bell(count) => reports.bells += count,
+            TerminalNotice::Directory(text) => reports.directory = Some(text.clone()),
+            TerminalNotice::Notification(text) => reports.notification = Some(text.clone()),
+            TerminalNotice::Progress(text) => reports.progress = Some(text.clone()),
+            TerminalNotice::ShellMark(text) => reports.shell_mark = Some(text.clone()),
         }
         // Consecutive bells are merged.
         match (self.notices.last_mut(), notice) {
-            (Some(Notice::Bell(before)), Notice::Bell(more)) => *before += more,
+            (Some(TerminalNotice::Bell(before)), TerminalNotice::Bell(more)) => *before += more,
             (_, notice) => self.notices.push(notice),
         }
     }
@@ -296,9 +295,11 @@ impl Vt {
         for event in self.event_queue.take() {
             match event {
                 Event::PtyWrite(text) => self.reply(&text),
-                Event::Title(title) => self.notice(Notice::Title(Some(title.chars().take(MAX_REPORT_CHARS).collect()))),
-                Event::ResetTitle => self.notice(Notice::Title(None)),
-                Event::Bell => self.notice(Notice::Bell(1)),
+                Event::Title(title) => {
+                    self.notice(TerminalNotice::Title(Some(title.chars().take(MAX_REPORT_CHARS).collect())))
+                }
+                Event::ResetTitle => self.notice(TerminalNotice::Title(None)),
+                Event::Bell => self.notice(TerminalNotice::Bell(1)),
                 Event::ColorRequest(index, format) => {
                     let (r, g, b) = replies::palette(index);
                     let color = self.emulator.term().colors()[index].unwrap_or(Rgb { r, g, b });

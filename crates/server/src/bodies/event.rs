@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use wh_client::Conversation;
-use wh_core::event::{Event, Notice};
+use wh_core::event::{Event, TerminalNotice};
 use wh_core::space::event::{SpaceEvent, TurnStats};
 use wh_core::space::harness::TurnOutcome;
-use wh_core::space::item::{Item, Progress};
+use wh_core::space::item::{Item, ItemProgress};
 use wh_core::space::{ParticipantId, TurnId};
 use wh_wire::control::{EventBody, TurnBody};
 
@@ -31,12 +31,12 @@ pub(crate) fn event_body(event: &Event, conversation: Option<&Conversation>) -> 
         Event::Stopped(false) => EventBody::Continued,
         Event::Exited(exit) => EventBody::Exited { code: exit.code(), signal: exit.signal() },
         Event::Noticed(notice) => match notice.clone() {
-            Notice::Title(title) => EventBody::Title { title },
-            Notice::Bell(count) => EventBody::Bell { count },
-            Notice::Directory(directory) => EventBody::Directory { directory },
-            Notice::Notification(text) => EventBody::Notification { text },
-            Notice::Progress(progress) => EventBody::Progress { progress },
-            Notice::ShellMark(mark) => EventBody::ShellMark { mark },
+            TerminalNotice::Title(title) => EventBody::Title { title },
+            TerminalNotice::Bell(count) => EventBody::Bell { count },
+            TerminalNotice::Directory(directory) => EventBody::Directory { directory },
+            TerminalNotice::Notification(text) => EventBody::Notification { text },
+            TerminalNotice::Progress(progress) => EventBody::Progress { progress },
+            TerminalNotice::ShellMark(mark) => EventBody::ShellMark { mark },
         },
     }
 }
@@ -86,11 +86,11 @@ pub(super) fn turn_body(turn: &TurnId, outcome: &TurnOutcome, tally: &TurnStats)
 
 fn item_body(item: &Arc<Item>, me: &ParticipantId) -> EventBody {
     let progress = match item.progress {
-        Progress::Growing => "growing",
-        Progress::Done => "done",
-        Progress::Queued => "queued",
-        Progress::Cut => "cut",
-        Progress::Retracted => "retracted",
+        ItemProgress::Growing => "growing",
+        ItemProgress::Done => "done",
+        ItemProgress::Queued => "queued",
+        ItemProgress::Cut => "cut",
+        ItemProgress::Retracted => "retracted",
     };
     EventBody::Item {
         item: item.id.to_string(),

@@ -1,8 +1,8 @@
 //! Builds response bodies of open questions.
 
-use wh_client::{Conversation, Gone};
+use wh_client::{Conversation, SessionGone};
 use wh_core::space::item::Item;
-use wh_core::space::question::{Choice, OptionMeaning, Question, QuestionDetail, QuestionKind};
+use wh_core::space::question::{OptionMeaning, Question, QuestionDetail, QuestionKind, QuestionOption};
 use wh_core::time::iso;
 use wh_wire::control::{DetailBody, OptionBody, QuestionBody};
 
@@ -16,7 +16,7 @@ pub(crate) async fn questions_of(conversation: Option<&Conversation>) -> Vec<Que
 }
 
 /// Returns the open questions, or an error if the conversation has ended.
-pub(crate) async fn open_questions(conversation: &Conversation) -> Result<Vec<QuestionBody>, Gone> {
+pub(crate) async fn open_questions(conversation: &Conversation) -> Result<Vec<QuestionBody>, SessionGone> {
     let open = conversation.space.questions().await?;
     Ok(open.iter().filter_map(|item| item.open_question().map(|question| question_body(item, question))).collect())
 }
@@ -46,7 +46,7 @@ fn detail(detail: &QuestionDetail) -> DetailBody {
     }
 }
 
-fn option(choice: &Choice) -> OptionBody {
+fn option(choice: &QuestionOption) -> OptionBody {
     let kind = match choice.meaning {
         OptionMeaning::AllowOnce => "allow_once",
         OptionMeaning::AllowAlways => "allow_always",

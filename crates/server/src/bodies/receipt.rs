@@ -1,26 +1,26 @@
 //! Builds response bodies of command receipts.
 
-use wh_core::receipt::{Receipt, Stage};
+use wh_core::receipt::{Receipt, ReceiptStage};
 use wh_core::time::iso;
 use wh_wire::control::{ReachedBody, ReceiptBody};
 
-fn stage_name(stage: &Stage) -> &'static str {
+fn stage_name(stage: &ReceiptStage) -> &'static str {
     match stage {
-        Stage::Accepted => "accepted",
-        Stage::Delivered => "delivered",
-        Stage::Submitted => "submitted",
-        Stage::Started => "started",
-        Stage::Finished => "finished",
-        Stage::Failed(_) => "failed",
+        ReceiptStage::Accepted => "accepted",
+        ReceiptStage::Delivered => "delivered",
+        ReceiptStage::Submitted => "submitted",
+        ReceiptStage::Started => "started",
+        ReceiptStage::Finished => "finished",
+        ReceiptStage::Failed(_) => "failed",
     }
 }
 
 pub(crate) fn receipt_body(receipt: &Receipt) -> ReceiptBody {
-    let reached = |(stage, at): &(Stage, std::time::SystemTime)| ReachedBody {
+    let reached = |(stage, at): &(ReceiptStage, std::time::SystemTime)| ReachedBody {
         stage: stage_name(stage).to_owned(),
         at: iso(*at),
     };
-    let failure = if let Stage::Failed(failure) = &receipt.stage { Some(failure) } else { None };
+    let failure = if let ReceiptStage::Failed(failure) = &receipt.stage { Some(failure) } else { None };
     ReceiptBody {
         request_id: receipt.request_id.as_str().to_owned(),
         stage: stage_name(&receipt.stage).to_owned(),

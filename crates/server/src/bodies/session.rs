@@ -1,7 +1,7 @@
 //! Builds response bodies of a daemon's sessions.
 
 use wh_client::{EndCause, SessionHandle, Survivors, Workload};
-use wh_core::session::Status;
+use wh_core::session::ProgramStatus;
 use wh_core::space::ParticipantId;
 use wh_core::terminal::Exit;
 use wh_core::time::iso;
@@ -59,7 +59,7 @@ pub(crate) async fn summary(session: &SessionHandle) -> SessionSummary {
             EndCause::Lost => (
                 "lost",
                 Some(
-                    "the daemon was killed and the session could not be restored; wh logs prints the last output"
+                    "the daemon exited unexpectedly and the session could not be restored; `wh logs` prints the last output"
                         .to_owned(),
                 ),
             ),
@@ -97,10 +97,10 @@ async fn add_terminal_state(session: &SessionHandle, summary: &mut SessionSummar
     summary.title = facts.title;
     if summary.kind == SessionKind::Terminal {
         let (state, reason) = match facts.status {
-            Status::Running => ("running", None),
-            Status::Stopped => ("stopped", None),
+            ProgramStatus::Running => ("running", None),
+            ProgramStatus::Stopped => ("stopped", None),
             // A session ends only after all of its processes have exited, so this session is still running.
-            Status::Exited(exit) => {
+            ProgramStatus::Exited(exit) => {
                 ("running", Some(format!("{}; its remaining child processes are being killed", exit_words(exit))))
             }
         };

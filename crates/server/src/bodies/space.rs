@@ -5,14 +5,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use wh_client::{Conversation, Gone, UiFacts};
+use wh_client::{Conversation, SessionGone, UiFacts};
 use wh_core::space::ParticipantId;
 use wh_core::space::envelope::{self, Envelope};
 use wh_core::space::event::{Activity, AgentStatus};
 use wh_core::space::harness::Usage;
-use wh_core::space::item::{Body, Item};
+use wh_core::space::item::{Item, ItemBody};
 use wh_core::space::query::{EnvelopeFilter, Envelopes, Revision};
-use wh_core::space::state::{Participant, State, Targets};
+use wh_core::space::state::{Participant, SpaceState, TargetsByScope};
 use wh_core::time::iso;
 use wh_wire::control::{
     Acknowledgement, Acknowledgements, ActiveStream, AgentSession, AgentUsage, ChatTargets, ClientState, Message,
@@ -36,7 +36,7 @@ fn fingerprint(revision: &Revision, ui: &UiFacts, now: SystemTime) -> u64 {
 }
 
 /// Returns the same fingerprint as [`state`], unless the state changes between the two calls.
-pub(crate) async fn state_fingerprint(conversation: &Conversation) -> Result<u64, Gone> {
+pub(crate) async fn state_fingerprint(conversation: &Conversation) -> Result<u64, SessionGone> {
     let revision = conversation.space.revision().await?;
     Ok(fingerprint(&revision, &conversation.ui.facts(), SystemTime::now()))
 }
@@ -46,7 +46,7 @@ pub(crate) async fn state(
     conversation: &Conversation,
     surface: ClientState,
     filter: EnvelopeFilter,
-) -> Result<(ClientState, u64), Gone> {
+) -> Result<(ClientState, u64), SessionGone> {
     let (state, envelopes) = conversation.space.outline(filter.clone()).await?;
     let (ui, now) = (conversation.ui.facts(), SystemTime::now());
     let number = fingerprint(&state.revision(), &ui, now);
@@ -62,7 +62,7 @@ pub(crate) async fn state(
 pub(crate) async fn messages(
     conversation: &Conversation,
     filter: EnvelopeFilter,
-) -> Result<(Vec<Message>, usize), Gone> {
+) -> Result<(Vec<Message>, usize), SessionGone> {
     let envelopes = conversation.space.envelopes(filter.clone()).await?;
     Ok((shown(&filter, &envelopes, &conversation.me), envelopes.total))
 }
@@ -110,7 +110,7 @@ fn names(list: &[ParticipantId]) -> Vec<String> {
 }
 
 /// Builds the state of the conversation without its messages.
-fn rest(state: &State, ui: &UiFacts, now: SystemTime) -> ClientState {
+fn rest(state: &SpaceState, ui: &UiFacts, now: SystemTime) -> ClientState {
     let statuses = statuses(state);
     let pause = state.pause();
     ClientState {
@@ -146,7 +146,7 @@ fn rest(state: &State, ui: &UiFacts, now: SystemTime) -> ClientState {
     }
 }
 
-fn targets(targets: &Targets) -> ChatTargets {
+fn targets(targets: &TargetsByScope) -> ChatTargets {
     ChatTargets {
         effective: targets.effective().map(names),
         override_targets: targets.chosen.as_deref().map(names),
@@ -155,9 +155,9 @@ fn targets(targets: &Targets) -> ChatTargets {
     }
 }
 
-fn reasoning(state: &State, now: SystemTime) -> Reasoning {
+fn reasoning(state: &SpaceState, now: SystemTime) -> Reasoning {
     let Some(item) = state.reasoning() else { return Reasoning::default() };
-    let Body::Thought { text, tokens, .. } = &item.body else { return Reasoning::default() };
+    let ItemBody::Thought { text, tokens, .. } = &item.body else { return Reasoning::default() };
     let elapsed = now.duration_since(item.at).unwrap_or_default();
     let skipped = text.chars().count().saturating_sub(MAX_PREVIEW_CHARS);
     let preview: String = text.chars().skip(skipped).collect();
@@ -170,7 +170,7 @@ fn reasoning(state: &State, now: SystemTime) -> Reasoning {
     }
 }
 
-fn pending(state: &State) -> Option<PendingOperation> {
+fn pending(state: &SpaceState) -> Option<PendingOperation> {
     let item = state.questions().next()?;
     let kind = item.open_question().map_or("question", |question| kind_name(question.kind));
     Some(PendingOperation {
@@ -181,7 +181,7 @@ fn pending(state: &State) -> Option<PendingOperation> {
     })
 }
 
-fn streams(state: &State) -> Streams {
+fn streams(state: &SpaceState) -> Streams {
     let active = state.streams.iter().map(|stream| ActiveStream {
         stream_id: stream.id.to_string(),
         opened_by: stream.by.to_string(),
@@ -196,7 +196,7 @@ fn streams(state: &State) -> Streams {
     Streams { active: active.collect(), recent_frames: frames.collect() }
 }
 
-fn acknowledgements(state: &State) -> Acknowledgements {
+fn acknowledgements(state: &SpaceState) -> Acknowledgements {
     let pending = state.acknowledgements.iter().map(|one| Acknowledgement {
         id: one.item.to_string(),
         from: one.from.to_string(),
@@ -210,7 +210,7 @@ fn acknowledgements(state: &State) -> Acknowledgements {
 
 /// Returns the status of each participant, with the summary that the participant reported last. The status of the
 /// agent's session takes precedence over a status that the participant reported.
-fn statuses(state: &State) -> BTreeMap<String, ParticipantStatus> {
+fn statuses(state: &SpaceState) -> BTreeMap<String, ParticipantStatus> {
     let status = |one: &Participant| {
         let said = one.reported_status.as_ref().map(|(status, summary, at)| (status.as_str(), summary.clone(), *at));
         let live = one.session.as_ref().map(|session| (session.activity.name(), session.since));
@@ -222,7 +222,7 @@ fn statuses(state: &State) -> BTreeMap<String, ParticipantStatus> {
     state.present().filter_map(|(id, one)| Some((id.to_string(), status(one)?))).collect()
 }
 
-fn tools(state: &State) -> BTreeMap<String, Vec<Tool>> {
+fn tools(state: &SpaceState) -> BTreeMap<String, Vec<Tool>> {
     let list = |one: &Participant| -> Vec<Tool> {
         let tool = |tool: &wh_core::space::harness::Tool| Tool {
             name: tool.name.clone(),
@@ -235,7 +235,7 @@ fn tools(state: &State) -> BTreeMap<String, Vec<Tool>> {
     state.present().filter(|(_, one)| !one.tools.is_empty()).map(|(id, one)| (id.to_string(), list(one))).collect()
 }
 
-fn sessions(state: &State) -> BTreeMap<String, AgentSession> {
+fn sessions(state: &SpaceState) -> BTreeMap<String, AgentSession> {
     let session = |id: &ParticipantId, one: &Participant| {
         let mut body = session_body(one.session.as_ref()?);
         if let (Some(question), None) = (&body.question, &body.turn) {

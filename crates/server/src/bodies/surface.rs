@@ -1,16 +1,16 @@
 //! Builds the response body of a surface's state: process and terminal.
 
 use wh_client::SurfaceFacts;
-use wh_core::session::Status;
+use wh_core::session::ProgramStatus;
 use wh_core::time::iso;
 use wh_wire::control::{ClientState, ExitBody, SessionFacts, TerminalFacts, Ui};
 
 /// Converts the facts about a surface to the API's state, without the fields of a conversation.
 pub(crate) fn client_state(facts: &SurfaceFacts) -> ClientState {
     let (status, exit) = match facts.status {
-        Status::Running => ("running", None),
-        Status::Stopped => ("stopped", None),
-        Status::Exited(exit) => ("exited", Some(ExitBody { code: exit.code(), signal: exit.signal() })),
+        ProgramStatus::Running => ("running", None),
+        ProgramStatus::Stopped => ("stopped", None),
+        ProgramStatus::Exited(exit) => ("exited", Some(ExitBody { code: exit.code(), signal: exit.signal() })),
     };
     ClientState {
         ui: Ui { terminal_width: Some(facts.size.columns), ..Ui::default() },

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use wh_client::{SurfaceFacts, SurfaceRequest, SurfaceWatch};
 use wh_core::event::{Epoch, Event, Journal};
 use wh_core::histogram::Histogram;
-use wh_core::session::Status;
+use wh_core::session::ProgramStatus;
 use wh_core::terminal::Size;
 use wh_screen::vt::{TerminalReports, Vt};
 use wh_wire::control::EventBody;
@@ -82,7 +82,7 @@ fn facts() -> SurfaceFacts {
         id: "s1".to_owned(),
         command: vec!["cat".to_owned()],
         pid: None,
-        status: Status::Running,
+        status: ProgramStatus::Running,
         since: SystemTime::UNIX_EPOCH,
         size: SIZE,
         attached: false,

@@ -36,7 +36,7 @@ impl std::fmt::Debug for ApiToken {
 
 /// Access rules of a server: the required token and the accepted Host headers.
 #[derive(Debug, Default)]
-pub struct Access {
+pub struct AccessRules {
     /// Required token, if any.
     pub token: Option<ApiToken>,
     /// True if the server accepts connections from other machines. The server then accepts every Host header and is
@@ -55,7 +55,7 @@ pub(super) async fn check(State(api): State<ApiState>, request: Request, next: N
 }
 
 /// Checks a request against the access rules, and forwards it to the router or refuses it.
-pub(super) async fn guarded(access: &Access, request: Request, next: Next) -> Response {
+pub(super) async fn guarded(access: &AccessRules, request: Request, next: Next) -> Response {
     let admitted = access.admit(request.headers()).and_then(|()| {
         // The connection is absent if another router has already checked the request.
         let connection = request.extensions().get::<TcpConnection>();
@@ -71,7 +71,7 @@ pub(super) async fn guarded(access: &Access, request: Request, next: Next) -> Re
     response
 }
 
-impl Access {
+impl AccessRules {
     fn admit(&self, headers: &HeaderMap) -> Result<(), Fault> {
         let host = self.host(headers)?;
         same_origin(headers, host)?;
@@ -113,7 +113,7 @@ fn same_origin(headers: &HeaderMap, host: &str) -> Result<(), Fault> {
     let foreign_site =
         headers.get_all("sec-fetch-site").iter().any(|site| !matches!(site.as_bytes(), b"same-origin" | b"none"));
     if foreign_origin || foreign_site {
-        return Err(Fault::Forbidden("web pages may not use this API".to_owned()));
+        return Err(Fault::Forbidden("web pages of other origins may not use this API".to_owned()));
     }
     Ok(())
 }
@@ -142,7 +142,7 @@ fn is_port(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn admitted(access: &Access, headers: &[(&str, &str)]) -> Result<(), u16> {
+    fn admitted(access: &AccessRules, headers: &[(&str, &str)]) -> Result<(), u16> {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             map.append(header::HeaderName::from_bytes(name.as_bytes()).unwrap(), HeaderValue::from_str(value).unwrap());
@@ -154,7 +154,7 @@ mod tests {
     fn loopback_hosts_are_admitted() {
         for host in ["localhost", "localhost:9090", "127.0.0.1:9090", "127.0.0.2", "[::1]:9090", "[::1]", "LOCALHOST:1"]
         {
-            assert_eq!(admitted(&Access::default(), &[("host", host)]), Ok(()), "{host}");
+            assert_eq!(admitted(&AccessRules::default(), &[("host", host)]), Ok(()), "{host}");
         }
     }
 
@@ -171,24 +171,24 @@ mod tests {
             "127.0.0.1:80@evil",
             "",
         ] {
-            assert_eq!(admitted(&Access::default(), &[("host", host)]), Err(403), "{host}");
+            assert_eq!(admitted(&AccessRules::default(), &[("host", host)]), Err(403), "{host}");
         }
-        assert_eq!(admitted(&Access::default(), &[]), Err(403));
-        assert_eq!(admitted(&Access::default(), &[("host", "localhost"), ("host", "evil.test")]), Err(403));
+        assert_eq!(admitted(&AccessRules::default(), &[]), Err(403));
+        assert_eq!(admitted(&AccessRules::default(), &[("host", "localhost"), ("host", "evil.test")]), Err(403));
     }
 
     #[test]
     fn foreign_pages_are_refused() {
         let host = ("host", "localhost:9090");
         for origin in ["null", "https://evil.test", "http://localhost:3000", "http://127.0.0.1:9090", ""] {
-            assert_eq!(admitted(&Access::default(), &[host, ("origin", origin)]), Err(403), "{origin}");
+            assert_eq!(admitted(&AccessRules::default(), &[host, ("origin", origin)]), Err(403), "{origin}");
         }
         for site in ["cross-site", "same-site", "nonsense"] {
-            assert_eq!(admitted(&Access::default(), &[host, ("sec-fetch-site", site)]), Err(403), "{site}");
+            assert_eq!(admitted(&AccessRules::default(), &[host, ("sec-fetch-site", site)]), Err(403), "{site}");
         }
         assert_eq!(
             admitted(
-                &Access::default(),
+                &AccessRules::default(),
                 &[host, ("origin", "http://localhost:9090"), ("sec-fetch-site", "same-origin")]
             ),
             Ok(())
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_token_must_be_known_where_one_is_set() {
-        let access = Access { token: ApiToken::new("s3cret"), any_host: false };
+        let access = AccessRules { token: ApiToken::new("s3cret"), any_host: false };
         let host = ("host", "localhost");
         assert_eq!(admitted(&access, &[host]), Err(401));
         for wrong in ["Bearer wrong", "Bearer ", "s3cret", "Basic s3cret", "Bearer s3cret "] {
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn the_token_is_never_shown() {
-        assert!(!format!("{:?}", Access { token: ApiToken::new("s3cret"), any_host: true }).contains("s3cret"));
+        assert!(!format!("{:?}", AccessRules { token: ApiToken::new("s3cret"), any_host: true }).contains("s3cret"));
         assert!(ApiToken::new("").is_none() && ApiToken::new("a b").is_none());
     }
 }

@@ -8,9 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::fault::Fault;
 
-/// Maximum size of a request body.
 const MAX_BODY_BYTES: usize = 256 * 1024;
-/// Timeout for receiving a body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(super) async fn json<T: DeserializeOwned>(body: Body) -> Result<T, Fault> {

@@ -18,7 +18,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::owner::{self, PeerSocket};
-use super::peer::ConnectionEnds;
+use super::peer::ConnectionAddresses;
 use crate::slots::{EvictionSignal, Slot, SlotTable, Slots};
 
 const MAX_TRUSTED_CONNECTIONS: usize = 256;
@@ -46,7 +46,7 @@ pub(super) struct TcpConnection {
 
 #[derive(Debug)]
 struct ConnectionFacts {
-    ends: Option<ConnectionEnds>,
+    ends: Option<ConnectionAddresses>,
     origin: PeerOwner,
     admission: RequestAdmission,
     /// Number of requests in progress. A request is in progress until its response body is dropped.
@@ -98,7 +98,7 @@ impl ConnectionFacts {
 
 impl Connections {
     /// Adds a connection that the server has accepted. The owner of the connection is looked up later.
-    pub fn enter(&self, ends: Option<ConnectionEnds>) -> (TcpConnection, EvictionSignal) {
+    pub fn enter(&self, ends: Option<ConnectionAddresses>) -> (TcpConnection, EvictionSignal) {
         // Without addresses the owner cannot be looked up.
         let origin = ends.map_or(PeerOwner::Machine(Ipv4Addr::UNSPECIFIED.into()), |_| PeerOwner::Unchecked);
         let (admission, idle_since) = (RequestAdmission::NoRequest, Instant::now());
@@ -114,12 +114,12 @@ impl Connections {
     /// Looks up the owners of all unchecked connections, then closes excess connections of each class.
     pub async fn look_up_owners(&self) {
         let _one = self.looking.lock().await;
-        let unchecked: Vec<(u64, ConnectionEnds)> = {
+        let unchecked: Vec<(u64, ConnectionAddresses)> = {
             let table = self.slots.lock();
             let unchecked = table.iter().filter(|(_, facts)| facts.class() == ConnectionClass::Unchecked);
             unchecked.filter_map(|(number, facts)| Some((number, facts.ends?))).collect()
         };
-        let (numbers, peers): (Vec<u64>, Vec<ConnectionEnds>) = unchecked.into_iter().unzip();
+        let (numbers, peers): (Vec<u64>, Vec<ConnectionAddresses>) = unchecked.into_iter().unzip();
         let asked = peers.clone();
         let sockets = tokio::task::spawn_blocking(move || owner::sockets(&asked)).await.unwrap_or_default();
         let me = nix::unistd::geteuid().as_raw();

@@ -3,11 +3,11 @@
 use axum::Json;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use wh_client::{CreateError, Gone, SurfaceError};
+use wh_client::{CreateError, SessionGone, SurfaceError};
 use wh_core::caller::CallerRefusal;
 use wh_core::line::LineError;
 use wh_core::reason::Reason;
-use wh_core::session::Refusal;
+use wh_core::session::TerminalRefusal;
 use wh_core::space::command::SpaceRefusal;
 use wh_core::space::extent::PieceError;
 use wh_wire::control::ErrorBody;
@@ -45,7 +45,7 @@ pub(super) enum Fault {
     #[error("cannot render the screen: {0}")]
     Undrawable(String),
     #[error(transparent)]
-    Refusal(#[from] Refusal),
+    Refusal(#[from] TerminalRefusal),
     #[error("this is a terminal program, not an agent; it has no conversation")]
     NoConversation,
     #[error("no command with this request_id")]
@@ -63,7 +63,7 @@ pub(super) enum Fault {
     #[error(transparent)]
     Space(#[from] SpaceRefusal),
     #[error(transparent)]
-    Gone(#[from] Gone),
+    Gone(#[from] SessionGone),
     #[error(transparent)]
     Create(#[from] CreateError),
     #[error("session {name:?} has not ended: {left}")]
@@ -126,20 +126,24 @@ impl Fault {
             Self::Invalid(_) => (StatusCode::BAD_REQUEST, "Invalid request"),
             Self::Refused(error, _) => (StatusCode::BAD_REQUEST, error),
             Self::Condition { .. } => (StatusCode::BAD_REQUEST, "Invalid condition"),
-            Self::Refusal(Refusal::QueueFull { .. }) => (StatusCode::SERVICE_UNAVAILABLE, "Input component not ready"),
-            Self::Refusal(Refusal::TooManyWaits) => (StatusCode::SERVICE_UNAVAILABLE, "Too many waits"),
-            Self::Refusal(Refusal::LedgerFull) => (StatusCode::SERVICE_UNAVAILABLE, "Too many request ids"),
-            Self::Refusal(Refusal::Ended) => (StatusCode::CONFLICT, "Program has ended"),
-            Self::Refusal(Refusal::Attached) => (StatusCode::CONFLICT, "Terminal attached"),
-            Self::Refusal(Refusal::NotWanted) => (StatusCode::CONFLICT, "Input not wanted"),
-            Self::Refusal(Refusal::OffScreen(_)) => (StatusCode::BAD_REQUEST, "Off screen"),
-            Self::Refusal(Refusal::TooLong(_)) => (StatusCode::PAYLOAD_TOO_LARGE, "Input too long"),
-            Self::Refusal(Refusal::CutOff) => (StatusCode::CONFLICT, "Cut off"),
-            Self::Refusal(Refusal::NotStored(_)) => (StatusCode::SERVICE_UNAVAILABLE, "Not stored"),
-            Self::Refusal(Refusal::ResultNotStored(_)) => (StatusCode::INTERNAL_SERVER_ERROR, "Result not stored"),
-            Self::Refusal(Refusal::Interrupted) => (StatusCode::CONFLICT, "Interrupted"),
-            Self::Refusal(Refusal::RequestIdReused) => (StatusCode::CONFLICT, "Request id reused"),
-            Self::Refusal(Refusal::NoProcess) => (StatusCode::CONFLICT, "No process"),
+            Self::Refusal(TerminalRefusal::QueueFull { .. }) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "Input component not ready")
+            }
+            Self::Refusal(TerminalRefusal::TooManyWaits) => (StatusCode::SERVICE_UNAVAILABLE, "Too many waits"),
+            Self::Refusal(TerminalRefusal::LedgerFull) => (StatusCode::SERVICE_UNAVAILABLE, "Too many request ids"),
+            Self::Refusal(TerminalRefusal::Ended) => (StatusCode::CONFLICT, "Program has ended"),
+            Self::Refusal(TerminalRefusal::Attached) => (StatusCode::CONFLICT, "Terminal attached"),
+            Self::Refusal(TerminalRefusal::NotWanted) => (StatusCode::CONFLICT, "Input not wanted"),
+            Self::Refusal(TerminalRefusal::OffScreen(_)) => (StatusCode::BAD_REQUEST, "Off screen"),
+            Self::Refusal(TerminalRefusal::TooLong(_)) => (StatusCode::PAYLOAD_TOO_LARGE, "Input too long"),
+            Self::Refusal(TerminalRefusal::CutOff) => (StatusCode::CONFLICT, "Cut off"),
+            Self::Refusal(TerminalRefusal::NotStored(_)) => (StatusCode::SERVICE_UNAVAILABLE, "Not stored"),
+            Self::Refusal(TerminalRefusal::ResultNotStored(_)) => {
+                (StatusCode::INTERNAL_SERVER_ERROR, "Result not stored")
+            }
+            Self::Refusal(TerminalRefusal::Interrupted) => (StatusCode::CONFLICT, "Interrupted"),
+            Self::Refusal(TerminalRefusal::RequestIdReused) => (StatusCode::CONFLICT, "Request id reused"),
+            Self::Refusal(TerminalRefusal::NoProcess) => (StatusCode::CONFLICT, "No process"),
             Self::NoConversation => (StatusCode::SERVICE_UNAVAILABLE, "TUI bridge is not yet registered"),
             Self::Line(LineError::Slash(_)) => (StatusCode::BAD_REQUEST, "Invalid command"),
             Self::Line(LineError::Envelope(_)) => (StatusCode::BAD_REQUEST, "Invalid envelope"),

@@ -7,12 +7,12 @@ use axum::extract::State;
 use wh_wire::control::HealthBody;
 
 use super::ApiState;
-use super::route::{Method, Route};
+use super::route::{Route, RouteMethod};
 use super::sessions::DaemonApiState;
 
 pub(super) fn routes() -> Vec<Route<ApiState>> {
     vec![Route::new(
-        Method::Get,
+        RouteMethod::Get,
         "/control/health",
         async |State(api): State<ApiState>| body(api.started),
         "health",
@@ -23,7 +23,7 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
 
 pub(super) fn daemon_routes() -> Vec<Route<DaemonApiState>> {
     vec![Route::new(
-        Method::Get,
+        RouteMethod::Get,
         "/health",
         async |State(api): State<DaemonApiState>| body(api.started),
         "health",

@@ -7,12 +7,12 @@ use nix::sys::signal::Signal;
 use wh_core::caller::GuardedAction;
 use wh_core::input::{Gesture, KeyPress, Modifiers, Mouse, MouseAction, MouseButton};
 use wh_core::request::{CommandContent, FingerprintedId, RequestId};
-use wh_core::session::{AnswerAt, DeliveryState, InputAccepted, Refusal};
+use wh_core::session::{AnswerTiming, DeliveryState, InputAccepted, TerminalRefusal};
 use wh_core::terminal::{InvalidSize, SignalTarget, Size};
 use wh_wire::control::{MarkBody, MouseBody, ResizeBody, SendInputBody, SentBody, SignalBody};
 
 use super::fault::Fault;
-use super::route::{Method, Route};
+use super::route::{Route, RouteMethod};
 use super::{ApiState, SENDER, body};
 
 /// Maximum length of a marker label, in characters.
@@ -36,7 +36,7 @@ pub(super) const SIGNALS: [Signal; 11] = [
 pub(super) fn routes() -> Vec<Route<ApiState>> {
     vec![
         Route::new(
-            Method::Post,
+            RouteMethod::Post,
             "/control/send_input",
             send_input,
             "sendInput",
@@ -44,14 +44,14 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
             |it| it.accepts::<SendInputBody>().command(),
         )
         .admits_to(GuardedAction::Type),
-        Route::new(Method::Post, "/control/resize", resize, "resize", "Resize the terminal.", |it| {
+        Route::new(RouteMethod::Post, "/control/resize", resize, "resize", "Resize the terminal.", |it| {
             it.accepts::<ResizeBody>().command()
         }),
-        Route::new(Method::Post, "/control/signal", signal, "signal", "Send a signal to the program.", |it| {
+        Route::new(RouteMethod::Post, "/control/signal", signal, "signal", "Send a signal to the program.", |it| {
             it.accepts::<SignalBody>().command()
         }),
         Route::new(
-            Method::Post,
+            RouteMethod::Post,
             "/control/mark",
             mark,
             "mark",
@@ -73,7 +73,7 @@ async fn send_input(State(api): State<ApiState>, body: Body) -> Result<Json<Sent
         None => CommandContent::typed(&gestures),
     };
     let request = request(&request_id, &content);
-    let done = api.surface.type_in(gestures, request, AnswerAt::Offered).await?;
+    let done = api.surface.type_in(gestures, request, AnswerTiming::Offered).await?;
     sent(done, request_id, Some(named))
 }
 
@@ -115,7 +115,7 @@ async fn mark(State(api): State<ApiState>, body: Body) -> Result<Json<SentBody>,
 /// Builds the response. `injected` is the typed input, also in the response to a duplicate request.
 fn sent(done: InputAccepted, request_id: Option<RequestId>, injected: Option<String>) -> Result<Json<SentBody>, Fault> {
     if let DeliveryState::Lost(loss) = done.delivery {
-        return Err(Refusal::from(loss).into());
+        return Err(TerminalRefusal::from(loss).into());
     }
     let request_id = request_id.map(|id| id.as_str().to_owned());
     let (delivered, duplicate) = (done.delivered(), done.duplicate);

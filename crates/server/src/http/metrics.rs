@@ -13,11 +13,11 @@ use wh_core::histogram::Histogram;
 
 use super::ApiState;
 use super::fault::Fault;
-use super::route::{self, Method, Route};
+use super::route::{self, Route, RouteMethod};
 
 pub(super) fn routes() -> Vec<Route<ApiState>> {
     vec![Route::new(
-        Method::Get,
+        RouteMethod::Get,
         "/control/metrics",
         metrics,
         "metrics",

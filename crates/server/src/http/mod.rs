@@ -30,15 +30,15 @@ use std::time::Instant;
 use axum::Router;
 use axum::middleware;
 use tokio::sync::Semaphore;
-use wh_client::{Gone, ScreenRead, Surface};
+use wh_client::{ScreenReadOptions, SessionGone, Surface};
 use wh_core::caller::GuardedAction;
 use wh_core::session::ScreenTiming;
 use wh_wire::control::{ClientState, ScreenBody};
 
-use crate::Closing;
+use crate::ShutdownWatch;
 use crate::admission::Admission;
 use crate::bodies::{client_state, plain_body};
-pub use access::{Access, ApiToken};
+pub use access::{AccessRules, ApiToken};
 use fault::Fault;
 use metrics::HttpMeters;
 use peer::Peer;
@@ -55,9 +55,9 @@ struct ApiState {
     admission: Admission,
     /// Conversation that the surface shows, if any.
     conversation: Option<Conversation>,
-    access: Arc<Access>,
+    access: Arc<AccessRules>,
     started: Instant,
-    closing: Closing,
+    closing: ShutdownWatch,
     meters: Arc<HttpMeters>,
     usage: ApiUsage,
     render_cache: Arc<RenderCache>,
@@ -96,8 +96,8 @@ impl ApiState {
 pub fn router(
     surface: Surface,
     conversation: Option<Conversation>,
-    access: Access,
-    closing: Closing,
+    access: AccessRules,
+    closing: ShutdownWatch,
     usage: ApiUsage,
 ) -> Router {
     session_router(surface, conversation, access, closing, Admission::Run, usage)
@@ -105,8 +105,8 @@ pub fn router(
 
 /// Returns the current state and screen of a surface as response bodies of the API. The state has no fields of a
 /// conversation, and the screen has no cells.
-pub async fn snapshot(surface: &Surface) -> Result<(ClientState, ScreenBody), Gone> {
-    let shown = surface.read_screen(ScreenRead { history: false, timing: ScreenTiming::Now }).await?;
+pub async fn snapshot(surface: &Surface) -> Result<(ClientState, ScreenBody), SessionGone> {
+    let shown = surface.read_screen(ScreenReadOptions { history: false, timing: ScreenTiming::Now }).await?;
     Ok((client_state(&surface.facts().await?), plain_body(&shown)))
 }
 
@@ -114,8 +114,8 @@ pub async fn snapshot(surface: &Surface) -> Result<(ClientState, ScreenBody), Go
 fn session_router(
     surface: Surface,
     conversation: Option<Conversation>,
-    access: Access,
-    closing: Closing,
+    access: AccessRules,
+    closing: ShutdownWatch,
     admission: Admission,
     usage: ApiUsage,
 ) -> Router {

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::net::{IpAddr, SocketAddr};
 
-use super::peer::ConnectionEnds;
+use super::peer::ConnectionAddresses;
 
 /// Owner and inode of a socket, as listed in the kernel's connection tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl PeerSocket {
 
 /// Returns the sockets at the other ends of these connections, in order. `None` if a connection is not in the tables.
 /// Blocks for a time proportional to the number of connections of the machine; call only on a blocking thread.
-pub(super) fn sockets(peers: &[ConnectionEnds]) -> Vec<Option<PeerSocket>> {
+pub(super) fn sockets(peers: &[ConnectionAddresses]) -> Vec<Option<PeerSocket>> {
     let mut wanted: HashMap<(SocketAddr, SocketAddr), Vec<usize>> = HashMap::new();
     for (number, peer) in peers.iter().enumerate() {
         wanted.entry((canonical(peer.theirs), canonical(peer.ours))).or_default().push(number);
@@ -114,9 +114,9 @@ mod tests {
         let ours = listener.local_addr().unwrap();
         let (_one, _two) = (TcpStream::connect(ours).unwrap(), TcpStream::connect(ours).unwrap());
         let accepted: Vec<_> = (0..2).map(|_| listener.accept().unwrap()).collect();
-        let mut peers: Vec<ConnectionEnds> =
-            accepted.iter().map(|(_, theirs)| ConnectionEnds { theirs: *theirs, ours }).collect();
-        peers.push(ConnectionEnds { theirs: "192.0.2.1:1".parse().unwrap(), ours });
+        let mut peers: Vec<ConnectionAddresses> =
+            accepted.iter().map(|(_, theirs)| ConnectionAddresses { theirs: *theirs, ours }).collect();
+        peers.push(ConnectionAddresses { theirs: "192.0.2.1:1".parse().unwrap(), ours });
         let me = nix::unistd::geteuid().as_raw();
         let owners: Vec<Option<u32>> = sockets(&peers).into_iter().map(|socket| socket?.owner()).collect();
         assert_eq!(owners, [Some(me), Some(me), None]);

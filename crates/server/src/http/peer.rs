@@ -18,7 +18,7 @@ use super::owner::{PeerSocket, sockets};
 
 /// Addresses of both ends of a connection.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ConnectionEnds {
+pub(super) struct ConnectionAddresses {
     /// Address of the caller.
     pub theirs: SocketAddr,
     /// Address of the server.
@@ -31,25 +31,24 @@ pub(super) struct ConnectionEnds {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Peer {
     /// Addresses of the connection. `None` if they are unknown; the caller is then untraceable.
-    ends: Option<ConnectionEnds>,
+    ends: Option<ConnectionAddresses>,
     origin: Arc<OnceCell<Origin>>,
 }
 
 impl Peer {
     pub fn of(stream: &TcpStream) -> Self {
         let ends = match (stream.peer_addr(), stream.local_addr()) {
-            (Ok(theirs), Ok(ours)) => Some(ConnectionEnds { theirs, ours }),
+            (Ok(theirs), Ok(ours)) => Some(ConnectionAddresses { theirs, ours }),
             _ => None,
         };
         Self { ends, origin: Arc::default() }
     }
 
     /// Returns the addresses of the connection.
-    pub fn ends(&self) -> Option<ConnectionEnds> {
+    pub fn ends(&self) -> Option<ConnectionAddresses> {
         self.ends
     }
 
-    /// Returns the caller's origin.
     pub async fn origin(&self) -> Origin {
         let Some(ends) = self.ends else { return Origin::Untraceable };
         let trace = async {
@@ -80,15 +79,15 @@ impl<S: Sync> FromRequestParts<S> for Peer {
     }
 }
 
-impl ConnectionEnds {
+impl ConnectionAddresses {
     /// Finds the caller's working directory, if the caller is a process of this machine. Blocks.
     fn directory(self) -> Option<PathBuf> {
         let socket = sockets(&[self]).into_iter().next().flatten()?;
         if socket.inode == 0 { None } else { trace::directory_of_socket(socket.inode) }
     }
 
-    /// Finds the caller's origin. Blocks. A caller on another machine counts as outside. A local caller is untraceable
-    /// if it has closed the connection or its process cannot be found.
+    /// Finds the caller's origin. Blocks. A caller on another machine counts as outside of all sessions. A local caller
+    /// is untraceable if it has closed the connection or its process cannot be found.
     pub fn origin(self) -> Origin {
         match sockets(&[self]).into_iter().next().flatten() {
             Some(PeerSocket { inode: 0, .. }) => Origin::Untraceable,
@@ -133,11 +132,11 @@ mod tests {
         let (_first, of_own) = listener.accept().unwrap();
         let (_second, of_child) = listener.accept().unwrap();
         assert_eq!(of_own, own.local_addr().unwrap());
-        let origin = |theirs| ConnectionEnds { theirs, ours }.origin();
+        let origin = |theirs| ConnectionAddresses { theirs, ours }.origin();
         assert_eq!(origin(of_own), Origin::Outside);
         // Child of this process, without a supervisor.
         assert_eq!(origin(of_child), Origin::Elsewhere);
-        let directory = |theirs| ConnectionEnds { theirs, ours }.directory();
+        let directory = |theirs| ConnectionAddresses { theirs, ours }.directory();
         assert_eq!(directory(of_own), std::env::current_dir().ok());
         assert_eq!(directory(of_child), Some(PathBuf::from("/")));
         drop(own);
@@ -157,7 +156,7 @@ mod tests {
             ("203.0.113.7:9", Origin::Outside),
             ("[::ffff:203.0.113.7]:9", Origin::Outside),
         ] {
-            assert_eq!(ConnectionEnds { theirs: address.parse().unwrap(), ours }.origin(), expected, "{address}");
+            assert_eq!(ConnectionAddresses { theirs: address.parse().unwrap(), ours }.origin(), expected, "{address}");
         }
     }
 }

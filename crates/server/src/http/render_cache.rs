@@ -23,14 +23,14 @@ pub(super) struct RenderCache(Mutex<Option<CachedRender>>);
 struct CachedRender {
     /// Weak reference to the rendered frame, so that the cache does not keep an old frame alive.
     frame: Weak<ScreenFrame>,
-    counters: Counters,
+    counters: ScreenCounters,
     drawing: RenderedScreen,
 }
 
 /// Values in a screen body that can change while the frame stays the same.
-type Counters = (u64, SystemTime, usize, bool);
+type ScreenCounters = (u64, SystemTime, usize, bool);
 
-fn counters(shown: &ScreenSnapshot) -> Counters {
+fn counters(shown: &ScreenSnapshot) -> ScreenCounters {
     (shown.frames_rendered, shown.last_frame, shown.log_characters, shown.log_truncated)
 }
 

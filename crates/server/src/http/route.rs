@@ -25,18 +25,18 @@ use super::{ApiState, health, input, metrics, screen, screenshot, space, state, 
 
 /// Row of the route table: one method of one path.
 pub(super) struct Route<S> {
-    pub method: Method,
+    pub method: RouteMethod,
     pub path: &'static str,
     handler: MethodRouter<S>,
     /// Action that the caller must be allowed to perform, checked before the handler runs. `None` if every caller is
     /// allowed, or if the handler checks the caller because the action depends on the body.
     act: Option<GuardedAction>,
-    pub operation: Operation,
+    pub operation: OpenApiOperation,
 }
 
 /// OpenAPI description of a row: summary, parameters, body and responses.
 #[derive(Clone, Copy)]
-pub(super) struct Operation {
+pub(super) struct OpenApiOperation {
     pub id: &'static str,
     pub summary: &'static str,
     /// Adds parameters, body and responses.
@@ -44,14 +44,14 @@ pub(super) struct Operation {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Method {
+pub(super) enum RouteMethod {
     Get,
     Post,
     Patch,
     Delete,
 }
 
-impl Method {
+impl RouteMethod {
     /// Returns the method's name in an OpenAPI document.
     pub fn name(self) -> &'static str {
         match self {
@@ -74,7 +74,7 @@ impl Method {
 
 impl<S: Clone + Send + Sync + 'static> Route<S> {
     pub fn new<T: 'static>(
-        method: Method,
+        method: RouteMethod,
         path: &'static str,
         handler: impl Handler<T, S>,
         id: &'static str,
@@ -82,7 +82,7 @@ impl<S: Clone + Send + Sync + 'static> Route<S> {
         describe: fn(OperationBuilder<'_>) -> OperationBuilder<'_>,
     ) -> Self {
         let handler = routing::on(method.filter(), handler);
-        Self { method, path, handler, act: None, operation: Operation { id, summary, describe } }
+        Self { method, path, handler, act: None, operation: OpenApiOperation { id, summary, describe } }
     }
 }
 

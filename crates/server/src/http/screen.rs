@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::json;
-use wh_client::ScreenRead;
+use wh_client::ScreenReadOptions;
 use wh_core::session::ScreenTiming;
 use wh_screen::frame::ScreenFrame;
 use wh_screen::render;
@@ -17,11 +17,11 @@ use super::ApiState;
 use super::fault::Fault;
 use super::query::QueryParams;
 use super::render_cache::RenderedScreen;
-use super::route::{Method, Route};
+use super::route::{Route, RouteMethod};
 use crate::bodies::{frame_hash, screen_body};
 
 pub(super) fn routes() -> Vec<Route<ApiState>> {
-    vec![Route::new(Method::Get, "/control/screen", screen, "screen", "Get the current screen.", |it| {
+    vec![Route::new(RouteMethod::Get, "/control/screen", screen, "screen", "Get the current screen.", |it| {
         let switch = || json!({"enum": ["0", "1", "false", "true", "no", "yes", "full"]});
         it.query(
             "format",
@@ -61,7 +61,7 @@ async fn screen(
         Some("cells") => true,
         Some(_) => return Err(Fault::Invalid("format must be text or cells".to_owned())),
     };
-    let shown = api.surface.read_screen(ScreenRead { history, timing: sight }).await?;
+    let shown = api.surface.read_screen(ScreenReadOptions { history, timing: sight }).await?;
     // Responses with history or cells are large and rarely requested, so they are not cached.
     let kept = (!history && !cells).then(|| api.render_cache.find(&shown)).flatten();
     let drawing = match kept {

@@ -7,38 +7,52 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::json;
-use wh_client::{Gone, ScreenRead};
+use wh_client::{ScreenReadOptions, SessionGone};
 use wh_screen::frame::ScreenFrame;
 use wh_screen::picture::{self, Background, PictureError, PictureOptions, Scale};
 
 use super::ApiState;
 use super::fault::Fault;
 use super::query::QueryParams;
-use super::route::{Method, Route};
+use super::route::{Route, RouteMethod};
 
 pub(super) fn routes() -> Vec<Route<ApiState>> {
     vec![
-        Route::new(Method::Get, "/control/screenshot.svg", svg, "screenshotSvg", "Take a screenshot as SVG.", |it| {
-            it.query(
-                "background",
-                json!({"type": "string", "enum": ["dark", "light"]}),
-                "Default text and background colours, for cells where the program has not set a colour.",
-            )
-            .text(200, "image/svg+xml", "The image.")
-            .fails(400, "The query is invalid, or the screen cannot be rendered.")
-            .gone()
-        }),
-        Route::new(Method::Get, "/control/screenshot.png", png, "screenshotPng", "Take a screenshot as PNG.", |it| {
-            it.query("scale", json!({"type": "integer", "minimum": 1, "maximum": 2}), "Scale factor. Default: 2.")
-                .query(
+        Route::new(
+            RouteMethod::Get,
+            "/control/screenshot.svg",
+            svg,
+            "screenshotSvg",
+            "Take a screenshot as SVG.",
+            |it| {
+                it.query(
                     "background",
                     json!({"type": "string", "enum": ["dark", "light"]}),
                     "Default text and background colours, for cells where the program has not set a colour.",
                 )
-                .text(200, "image/png", "The image.")
-                .fails(400, "The query is invalid, or the screen is too large for an image.")
+                .text(200, "image/svg+xml", "The image.")
+                .fails(400, "The query is invalid, or the screen cannot be rendered.")
                 .gone()
-        }),
+            },
+        ),
+        Route::new(
+            RouteMethod::Get,
+            "/control/screenshot.png",
+            png,
+            "screenshotPng",
+            "Take a screenshot as PNG.",
+            |it| {
+                it.query("scale", json!({"type": "integer", "minimum": 1, "maximum": 2}), "Scale factor. Default: 2.")
+                    .query(
+                        "background",
+                        json!({"type": "string", "enum": ["dark", "light"]}),
+                        "Default text and background colours, for cells where the program has not set a colour.",
+                    )
+                    .text(200, "image/png", "The image.")
+                    .fails(400, "The query is invalid, or the screen is too large for an image.")
+                    .gone()
+            },
+        ),
     ]
 }
 
@@ -83,11 +97,11 @@ async fn draw<T: Send + 'static>(
     api: &ApiState,
     draw: impl FnOnce(&ScreenFrame) -> Result<T, PictureError> + Send + 'static,
 ) -> Result<T, Fault> {
-    let place = Arc::clone(&api.screenshot_permits).acquire_owned().await.map_err(|_| Gone)?;
-    let shown = api.surface.read_screen(ScreenRead::default()).await?;
+    let place = Arc::clone(&api.screenshot_permits).acquire_owned().await.map_err(|_| SessionGone)?;
+    let shown = api.surface.read_screen(ScreenReadOptions::default()).await?;
     let drawn = tokio::task::spawn_blocking(move || {
         let _place = place;
         draw(&shown.frame)
     });
-    drawn.await.map_err(|_| Gone)?.map_err(|error| Fault::Refused("No picture", error.to_string()))
+    drawn.await.map_err(|_| SessionGone)?.map_err(|error| Fault::Refused("No picture", error.to_string()))
 }

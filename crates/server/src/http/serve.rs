@@ -21,7 +21,7 @@ use tracing::{Instrument, debug, info_span};
 use super::connections::{Connections, RequestGuard, TcpConnection};
 use super::peer::Peer;
 use super::stall_timeout::StallTimeout;
-use crate::closing::{Closing, closed};
+use crate::closing::{ShutdownWatch, closed};
 use crate::slots::EvictionSignal;
 
 /// Timeout for receiving the headers of a request. Also the idle timeout of a trusted connection; for other connections
@@ -47,7 +47,7 @@ pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 /// Serves connections until `closing` is true, then stops accepting and lets responses in progress finish.
-pub async fn serve(listener: TcpListener, router: Router, closing: Closing) {
+pub async fn serve(listener: TcpListener, router: Router, closing: ShutdownWatch) {
     let connections = Connections::default();
     let (open, mut all_closed) = mpsc::channel::<()>(1);
     let start = |stream: TcpStream| {
@@ -96,7 +96,7 @@ async fn serve_connection(
     connection: TcpConnection,
     evicted: EvictionSignal,
     router: Router,
-    mut closing: Closing,
+    mut closing: ShutdownWatch,
 ) {
     let _ = stream.set_nodelay(true);
     let ends = peer.ends();

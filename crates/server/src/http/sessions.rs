@@ -15,18 +15,18 @@ use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use wh_client::{Controller, CreateError, EndOutcome, SessionCreation, SessionHandle, SessionManager, Survivors};
+use wh_client::{ControlHandler, CreateError, CreateOutcome, EndOutcome, SessionHandle, SessionManager, Survivors};
 use wh_wire::control::{LastScreenBody, NewSessionRequest, RenameRequest, SessionSummary, SessionsBody};
 
-use super::access::{Access, guarded};
+use super::access::{AccessRules, guarded};
 use super::body;
 use super::fault::Fault;
 use super::input::request_id;
 use super::peer::Peer;
 use super::query::QueryParams;
-use super::route::{self, Method, Route};
+use super::route::{self, Route, RouteMethod};
 use super::space::RECEIPT_PATH;
-use crate::Closing;
+use crate::ShutdownWatch;
 use crate::admission::Admission;
 use crate::bodies::{receipt_body, summary};
 use crate::{new_session, receipts};
@@ -38,10 +38,10 @@ pub(super) const SESSION_PATH: &str = "/sessions/{session}";
 #[derive(Clone)]
 pub(super) struct DaemonApiState {
     daemon: Arc<dyn SessionManager>,
-    controller: Arc<dyn Controller>,
-    access: Arc<Access>,
+    controller: Arc<dyn ControlHandler>,
+    access: Arc<AccessRules>,
     pub(super) started: Instant,
-    closing: Closing,
+    closing: ShutdownWatch,
     /// Routers of the sessions by session id, created on first use.
     inner: Arc<Mutex<HashMap<String, Router>>>,
 }
@@ -49,9 +49,9 @@ pub(super) struct DaemonApiState {
 /// Returns the router of a daemon.
 pub fn daemon_router(
     daemon: Arc<dyn SessionManager>,
-    controller: Arc<dyn Controller>,
-    access: Access,
-    closing: Closing,
+    controller: Arc<dyn ControlHandler>,
+    access: AccessRules,
+    closing: ShutdownWatch,
 ) -> Router {
     let (access, started, inner) = (Arc::new(access), Instant::now(), Arc::default());
     let api = DaemonApiState { daemon, controller, access, started, closing, inner };
@@ -63,12 +63,12 @@ pub fn daemon_router(
 
 pub(super) fn routes() -> Vec<Route<DaemonApiState>> {
     vec![
-        Route::new(Method::Get, "/sessions", list, "sessions", "List all sessions, including ended ones.", |it| {
+        Route::new(RouteMethod::Get, "/sessions", list, "sessions", "List all sessions, including ended ones.", |it| {
             it.returns::<SessionsBody>(200, "The sessions, oldest first.")
         }),
         // The handler itself checks the caller, because the result depends on the requested session.
         Route::new(
-            Method::Post,
+            RouteMethod::Post,
             "/sessions",
             create,
             "create_session",
@@ -81,16 +81,23 @@ pub(super) fn routes() -> Vec<Route<DaemonApiState>> {
                     )
                     .returns::<SessionSummary>(201, "The created session.")
                     .fails(408, "The body did not arrive in time.")
-                    .fails(409, "The name is taken, or the program could not be started; see the detail.")
-                    .fails(503, "There are too many sessions, or the daemon is stopping.")
+                    .fails(
+                        409,
+                        "The name is taken, the request_id was used for another session, or the program could not be \
+                         started; see the detail.",
+                    )
+                    .fails(
+                        503,
+                        "There are too many sessions, the session could not be stored, or the daemon is stopping.",
+                    )
             },
         ),
-        Route::new(Method::Get, SESSION_PATH, get_session, "session", "Get a session.", |it| {
+        Route::new(RouteMethod::Get, SESSION_PATH, get_session, "session", "Get a session.", |it| {
             it.path_parameter("session", id())
                 .returns::<SessionSummary>(200, "The session.")
                 .fails(404, "No such session.")
         }),
-        Route::new(Method::Patch, SESSION_PATH, rename, "rename_session", "Rename a session.", |it| {
+        Route::new(RouteMethod::Patch, SESSION_PATH, rename, "rename_session", "Rename a session.", |it| {
             it.path_parameter("session", id())
                 .accepts::<RenameRequest>()
                 .returns::<SessionSummary>(200, "The renamed session.")
@@ -98,16 +105,23 @@ pub(super) fn routes() -> Vec<Route<DaemonApiState>> {
                 .fails(408, "The body did not arrive in time.")
                 .fails(409, "Another live session already has this name.")
         }),
-        Route::new(Method::Delete, SESSION_PATH, end, "end_session", "End a session and all of its processes.", |it| {
-            it.path_parameter("session", id())
-                .query("now", json!({"type": "string"}), "Kill the processes immediately.")
-                .query("forget", json!({"type": "string"}), "Delete the session's history too.")
-                .returns::<SessionSummary>(200, "The ended session. None of its processes is running.")
-                .fails(404, "No such session.")
-                .fails(500, "Some processes could not be killed; the detail lists their process ids.")
-        }),
         Route::new(
-            Method::Get,
+            RouteMethod::Delete,
+            SESSION_PATH,
+            end,
+            "end_session",
+            "End a session and all of its processes.",
+            |it| {
+                it.path_parameter("session", id())
+                    .query("now", json!({"type": "string"}), "`1` kills the processes immediately.")
+                    .query("forget", json!({"type": "string"}), "`1` also deletes the session's history.")
+                    .returns::<SessionSummary>(200, "The ended session. None of its processes is running.")
+                    .fails(404, "No such session.")
+                    .fails(500, "Some processes could not be killed, or the end could not be stored; see the detail.")
+            },
+        ),
+        Route::new(
+            RouteMethod::Get,
             "/sessions/{session}/last_screen",
             last_screen,
             "last_screen",
@@ -144,7 +158,7 @@ async fn create(
 ) -> Result<(StatusCode, Json<SessionSummary>), Fault> {
     let wanted = new_session::read(body::json(body).await?, peer.directory()).await.map_err(Fault::Invalid)?;
     let origin = peer.origin().await;
-    let SessionCreation { session, duplicate } =
+    let CreateOutcome { session, duplicate } =
         new_session::create(&*api.daemon, &*api.controller, origin, wanted).await?;
     let status = if duplicate { StatusCode::OK } else { StatusCode::CREATED };
     Ok((status, Json(summary(&session).await)))
@@ -269,7 +283,7 @@ fn router_of(api: &DaemonApiState, session: &Arc<SessionHandle>) -> Result<Route
     }
     let Some(surface) = session.surface.clone() else { return Err(Fault::Lost) };
     // The daemon's router has already checked access.
-    let access = Access { token: None, any_host: true };
+    let access = AccessRules { token: None, any_host: true };
     let admission = Admission::Session {
         daemon: Arc::clone(&api.daemon),
         controller: Arc::clone(&api.controller),

@@ -11,14 +11,14 @@ use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::json;
-use wh_core::session::Status;
+use wh_core::session::ProgramStatus;
 use wh_core::space::query::EnvelopeFilter;
 use wh_wire::control::{ClientState, MessagesBody};
 
 use super::ApiState;
 use super::fault::Fault;
 use super::query::QueryParams;
-use super::route::{Method, Route};
+use super::route::{Route, RouteMethod};
 use super::screen::{matches_etag, not_modified};
 use crate::bodies::{self, client_state};
 
@@ -31,7 +31,7 @@ static PROCESS: LazyLock<SystemTime> = LazyLock::new(SystemTime::now);
 pub(super) fn routes() -> Vec<Route<ApiState>> {
     vec![
         Route::new(
-            Method::Get,
+            RouteMethod::Get,
             "/control/state",
             state,
             "state",
@@ -54,7 +54,7 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
             },
         ),
         Route::new(
-            Method::Get,
+            RouteMethod::Get,
             "/control/messages",
             messages,
             "messages",
@@ -96,7 +96,7 @@ async fn state(
         EnvelopeFilter { limit: query.limit, since: since(query.since.as_deref())?, ..EnvelopeFilter::default() };
     let facts = api.surface.facts().await?;
     let surface = client_state(&facts);
-    if matches!(facts.status, Status::Exited(_)) {
+    if matches!(facts.status, ProgramStatus::Exited(_)) {
         api.usage.end_was_read();
     }
     let mut seed = DefaultHasher::new();

@@ -18,7 +18,7 @@ use super::ApiState;
 use super::fault::Fault;
 use super::openapi::OperationBuilder;
 use super::query::QueryParams;
-use super::route::{Method, Route};
+use super::route::{Route, RouteMethod};
 use crate::bodies::FrameFormat;
 use crate::feed::EventFeed;
 
@@ -32,7 +32,7 @@ const MAX_WEBSOCKET_MESSAGE_BYTES: usize = 4096;
 pub(super) fn routes() -> Vec<Route<ApiState>> {
     vec![
         Route::new(
-            Method::Get,
+            RouteMethod::Get,
             "/control/events",
             events,
             "events",
@@ -46,7 +46,7 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
             },
         ),
         Route::new(
-            Method::Get,
+            RouteMethod::Get,
             "/control/stream",
             stream,
             "stream",
@@ -62,15 +62,23 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
 
 fn stream_responses(it: OperationBuilder<'_>) -> OperationBuilder<'_> {
     it.includes_schema::<StreamBody>()
-        .query("after", json!({"type": "string"}), "Resume after the event with this cursor, in the form EPOCH.SEQ.")
-        .query("frames", json!({"enum": ["none", "plain", "raw"]}), "Format of screen frames to send.")
+        .query(
+            "after",
+            json!({"type": "string"}),
+            "Cursor of the last event received, in the form EPOCH.SEQ. The stream resumes after this event.",
+        )
+        .query(
+            "frames",
+            json!({"enum": ["none", "plain", "raw"]}),
+            "Format of the screen frames to send. Default: none.",
+        )
         .query(
             "rate",
             json!({"type": "integer", "minimum": 1, "maximum": 60}),
             "Maximum frames per second. Default: 30.",
         )
         .fails(400, "The query is invalid.")
-        .gone()
+        .fails(503, "Too many open streams, or the session has ended.")
 }
 
 #[derive(Debug, Default, Deserialize)]

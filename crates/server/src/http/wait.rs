@@ -7,11 +7,11 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::StatusCode;
 use wh_core::condition::Condition;
-use wh_core::session::{Status, WaitOutcome};
+use wh_core::session::{ProgramStatus, WaitOutcome};
 use wh_wire::control::{WaitBody, WaitRequest};
 
 use super::fault::Fault;
-use super::route::{Method, Route};
+use super::route::{Route, RouteMethod};
 use super::{ApiState, body};
 
 /// Default timeout of a wait, in milliseconds.
@@ -20,7 +20,7 @@ const DEFAULT_WAIT_TIMEOUT_MS: u64 = 5_000;
 pub(super) const MAX_WAIT_TIMEOUT_MS: u64 = 3_600_000;
 
 pub(super) fn routes() -> Vec<Route<ApiState>> {
-    vec![Route::new(Method::Post, "/control/wait", wait, "wait", "Wait for a condition.", |it| {
+    vec![Route::new(RouteMethod::Post, "/control/wait", wait, "wait", "Wait for a condition.", |it| {
         it.accepts::<WaitRequest>()
             .returns::<WaitBody>(200, "The condition is true.")
             .returns::<WaitBody>(408, "The condition did not become true in time.")
@@ -72,7 +72,8 @@ async fn wait(State(api): State<ApiState>, body: Body) -> Result<(StatusCode, Js
         }
     };
     let matched = end.waited.outcome == WaitOutcome::Matched;
-    let ended = || async { api.surface.facts().await.is_ok_and(|facts| matches!(facts.status, Status::Exited(_))) };
+    let ended =
+        || async { api.surface.facts().await.is_ok_and(|facts| matches!(facts.status, ProgramStatus::Exited(_))) };
     if end.waited.outcome == WaitOutcome::Ended || (matched && asks_for_exit && ended().await) {
         api.usage.end_was_read();
     }

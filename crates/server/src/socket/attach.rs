@@ -7,20 +7,20 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::OwnedWriteHalf;
-use wh_client::{ConnectionOpener, ScreenRead, SessionHandle, Surface};
+use wh_client::{ConnectionOpener, ScreenReadOptions, SessionHandle, Surface};
 use wh_core::caller::GuardedAction;
 use wh_core::session::ScreenTiming;
 use wh_core::terminal::{MAX_TERMINAL_SIZE, Size};
 use wh_screen::render::{ENTER_SCREEN, LEAVE_SCREEN, ScreenMirror};
 use wh_wire::attach::{ATTACH_HEADER_BYTES, AttachInput, AttachOutput, decode_header};
-use wh_wire::socket::{Attach, Attached, ErrorCode, Failure, Response};
+use wh_wire::socket::{AttachRequest, AttachResponse, ErrorCode, Failure, SocketResponse};
 
 use super::SocketState;
 use super::connection::{SocketReader, send};
 use crate::bodies::summary;
 use crate::closing::closed;
 
-/// Returns the surface to attach to if the caller may type into it.
+/// Checks that the caller may type into the session, and returns the surface to attach to.
 pub(super) fn authorize(
     server: &SocketState,
     session: &Arc<SessionHandle>,
@@ -57,8 +57,8 @@ impl Drop for AudienceGuard<'_> {
     }
 }
 
-/// Returns the size of a terminal, or `None` if the size exceeds [`MAX_TERMINAL_SIZE`]. The limit bounds the memory
-/// for the screen.
+/// Returns the size of a terminal, enlarged to the minimum if needed; `None` if the size exceeds [`MAX_TERMINAL_SIZE`].
+/// The limit bounds the memory for the screen.
 fn plausible_size(columns: u16, rows: u16) -> Option<Size> {
     (columns <= MAX_TERMINAL_SIZE.columns && rows <= MAX_TERMINAL_SIZE.rows).then(|| Size::nearest(columns, rows))
 }
@@ -67,7 +67,7 @@ pub(super) async fn serve(
     server: &SocketState,
     session: &SessionHandle,
     surface: Surface,
-    wanted: Attach,
+    wanted: AttachRequest,
     id: &str,
     mut reader: SocketReader,
     mut writer: OwnedWriteHalf,
@@ -78,8 +78,8 @@ pub(super) async fn serve(
     if let Some(fits) = fits {
         let _ = surface.resize(fits, None).await;
     }
-    let attached = Attached { session: summary(session).await };
-    send(&mut writer, &Response::ok(id, &attached).encode()).await?;
+    let attached = AttachResponse { session: summary(session).await };
+    send(&mut writer, &SocketResponse::ok(id, &attached).encode()).await?;
     send(&mut writer, &AttachOutput::Output(ENTER_SCREEN.as_bytes().to_vec()).encode()).await?;
     let last = show(server, &guard, &surface, &mut reader, &mut writer).await?;
     let Some(last) = last else { return Ok(()) };
@@ -107,7 +107,8 @@ async fn show(
     tokio::pin!(dismissed);
     loop {
         frames.borrow_and_update();
-        let Ok(shown) = surface.read_screen(ScreenRead { timing: ScreenTiming::Now, ..ScreenRead::default() }).await
+        let Ok(shown) =
+            surface.read_screen(ScreenReadOptions { timing: ScreenTiming::Now, ..ScreenReadOptions::default() }).await
         else {
             return gone();
         };

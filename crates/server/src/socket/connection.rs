@@ -10,12 +10,12 @@ use tokio::net::UnixStream;
 use tokio::net::unix::OwnedWriteHalf;
 use tokio::task::JoinHandle;
 use wh_client::trace::TRACE_TIMEOUT;
-use wh_client::{Caller, ConnectionOpener, CreateError, SessionCreation, SessionHandle};
+use wh_client::{Caller, ConnectionOpener, CreateError, CreateOutcome, SessionHandle};
 use wh_core::request::RequestId;
 use wh_wire::control::NewSessionRequest;
 use wh_wire::socket::{
-    CreatedSession, ErrorCode, Failure, Health, ListedSessions, MAX_SOCKET_LINE_BYTES, ReceiptResponse, Request,
-    Response, ResponseBody, SessionDetails, SocketCommand, UNKNOWN_REQUEST,
+    CreatedSession, ErrorCode, Failure, HealthResponse, ListedSessions, MAX_SOCKET_LINE_BYTES, ReceiptResponse,
+    ResponseBody, SessionDetails, SocketCommand, SocketRequest, SocketResponse, UNKNOWN_REQUEST,
 };
 
 use super::lines::{self, LINE_TIMEOUT, ReceivedLine};
@@ -40,7 +40,8 @@ pub(super) async fn refuse_foreign_user(stream: UnixStream) {
     // Closing a socket with unread data resets the connection, and the client would lose the message.
     let _ = tokio::time::timeout(FOREIGN_USER_READ_TIMEOUT, reader.read(&mut [0; 4096])).await;
     let message = "this socket belongs to another user";
-    let _ = send(&mut writer, &Response::failed(UNKNOWN_REQUEST, ErrorCode::Unauthorized, message).encode()).await;
+    let _ =
+        send(&mut writer, &SocketResponse::failed(UNKNOWN_REQUEST, ErrorCode::Unauthorized, message).encode()).await;
 }
 
 /// Sends bytes. Fails if the client accepts no data for [`SOCKET_STALL_TIMEOUT`].
@@ -91,19 +92,19 @@ pub(super) async fn serve_requests(
             None => return Ok(()),
             Some(ReceivedLine::TooLong) => {
                 let message = format!("the line is too long (limit {MAX_SOCKET_LINE_BYTES} bytes)");
-                Err(Response::failed(UNKNOWN_REQUEST, ErrorCode::InvalidRequest, message))
+                Err(SocketResponse::failed(UNKNOWN_REQUEST, ErrorCode::InvalidRequest, message))
             }
             Some(ReceivedLine::NoMemory) => {
                 let message = "too many long lines are being received; retry";
-                Err(Response::failed(UNKNOWN_REQUEST, ErrorCode::Busy, message))
+                Err(SocketResponse::failed(UNKNOWN_REQUEST, ErrorCode::Busy, message))
             }
             Some(ReceivedLine::TooSlow) => {
                 let message = format!("the line was not completed within {} s", LINE_TIMEOUT.as_secs());
-                let response = Response::failed(UNKNOWN_REQUEST, ErrorCode::InvalidRequest, message);
+                let response = SocketResponse::failed(UNKNOWN_REQUEST, ErrorCode::InvalidRequest, message);
                 return send(&mut writer, &response.encode()).await;
             }
             Some(ReceivedLine::Whole(line)) if line.trim_ascii().is_empty() => continue,
-            Some(ReceivedLine::Whole(line)) => Request::decode(&line),
+            Some(ReceivedLine::Whole(line)) => SocketRequest::decode(&line),
         };
         let request = match request {
             Ok(request) => request,
@@ -129,24 +130,24 @@ pub(super) async fn serve_requests(
             Ok(_) => server.controller.visible_teams(request.credentials().cloned().collect()).await,
         };
         let response = match command {
-            Err(failure) => Response::failed(id, failure.code, failure.message),
+            Err(failure) => SocketResponse::failed(id, failure.code, failure.message),
             Ok(SocketCommand::Subscribe(wanted)) => match find(&server, &wanted.session_id, &teams) {
                 Ok(session) => return subscribe::stream(&server, &session, wanted, &id, reader, writer).await,
-                Err(failure) => Response::failed(id, failure.code, failure.message),
+                Err(failure) => SocketResponse::failed(id, failure.code, failure.message),
             },
             Ok(SocketCommand::Attach(wanted)) => match find(&server, &wanted.session_id, &teams) {
                 Ok(session) => match attach::authorize(&server, &session, &caller.opener().await) {
                     Ok(surface) => return attach::serve(&server, &session, surface, wanted, &id, reader, writer).await,
-                    Err(failure) => Response::failed(id, failure.code, failure.message),
+                    Err(failure) => SocketResponse::failed(id, failure.code, failure.message),
                 },
-                Err(failure) => Response::failed(id, failure.code, failure.message),
+                Err(failure) => SocketResponse::failed(id, failure.code, failure.message),
             },
             Ok(SocketCommand::Join(wanted)) => match find(&server, &wanted.session_id, &teams) {
                 Ok(session) => match join::authorize(&server, &session, &wanted, &caller.opener().await) {
                     Ok(space) => return join::serve(&server, &session, space, &id, reader, writer).await,
-                    Err(failure) => Response::failed(id, failure.code, failure.message),
+                    Err(failure) => SocketResponse::failed(id, failure.code, failure.message),
                 },
-                Err(failure) => Response::failed(id, failure.code, failure.message),
+                Err(failure) => SocketResponse::failed(id, failure.code, failure.message),
             },
             Ok(command) => {
                 let caller = Caller { credential: request.credential, opener: caller.opener().await };
@@ -174,16 +175,16 @@ async fn answer(
     command: SocketCommand,
     caller: Caller,
     teams: &BTreeSet<String>,
-) -> Response {
+) -> SocketResponse {
     match command {
         SocketCommand::Control(request) => match server.controller.control(request, caller).await {
-            Ok(ack) => Response::ok(id, &ack),
-            Err(failure) => Response::failed(id, failure.code, failure.message),
+            Ok(ack) => SocketResponse::ok(id, &ack),
+            Err(failure) => SocketResponse::failed(id, failure.code, failure.message),
         },
-        SocketCommand::Capabilities => Response::ok(id, &server.controller.capabilities()),
-        SocketCommand::Health => Response::ok(
+        SocketCommand::Capabilities => SocketResponse::ok(id, &server.controller.capabilities()),
+        SocketCommand::Health => SocketResponse::ok(
             id,
-            &Health {
+            &HealthResponse {
                 ok: true,
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 uptime: server.started.elapsed().as_secs(),
@@ -204,32 +205,32 @@ async fn answer(
             let mut returning: Vec<String> =
                 server.daemon.restoring_of(&teams).into_iter().map(|(_, name)| name).collect();
             returning.sort_unstable();
-            Response::ok(id, &ListedSessions { sessions, returning })
+            SocketResponse::ok(id, &ListedSessions { sessions, returning })
         }
         SocketCommand::Session(wanted) => match find(server, &wanted.session_id, teams) {
             Ok(session) => {
                 let questions = questions_of(session.conversation.as_ref()).await;
-                Response::ok(id, &SessionDetails { session: summary(&session).await, questions })
+                SocketResponse::ok(id, &SessionDetails { session: summary(&session).await, questions })
             }
-            Err(failure) => Response::failed(id, failure.code, failure.message),
+            Err(failure) => SocketResponse::failed(id, failure.code, failure.message),
         },
         SocketCommand::Receipt(wanted) => match find(server, &wanted.session_id, teams) {
             Ok(session) => match RequestId::new(wanted.request_id) {
                 Ok(request) => {
                     let receipt = receipts::of_session(&*server.daemon, &session, request).await;
-                    Response::ok(id, &ReceiptResponse { receipt: receipt.as_ref().map(receipt_body) })
+                    SocketResponse::ok(id, &ReceiptResponse { receipt: receipt.as_ref().map(receipt_body) })
                 }
-                Err(error) => Response::failed(id, ErrorCode::InvalidPayload, error.to_string()),
+                Err(error) => SocketResponse::failed(id, ErrorCode::InvalidPayload, error.to_string()),
             },
-            Err(failure) => Response::failed(id, failure.code, failure.message),
+            Err(failure) => SocketResponse::failed(id, failure.code, failure.message),
         },
         SocketCommand::Create(create) => match self::create(server, *create, &caller, teams).await {
-            Ok(SessionCreation { session, duplicate }) => {
-                Response::ok(id, &CreatedSession { session: summary(&session).await, duplicate })
+            Ok(CreateOutcome { session, duplicate }) => {
+                SocketResponse::ok(id, &CreatedSession { session: summary(&session).await, duplicate })
             }
-            Err(failure) => Response::failed(id, failure.code, failure.message),
+            Err(failure) => SocketResponse::failed(id, failure.code, failure.message),
         },
-        SocketCommand::Subscribe(_) | SocketCommand::Attach(_) | SocketCommand::Join(_) => Response::failed(
+        SocketCommand::Subscribe(_) | SocketCommand::Attach(_) | SocketCommand::Join(_) => SocketResponse::failed(
             id,
             ErrorCode::InternalError,
             "this command requires a separate connection; send the command on a new connection",
@@ -242,7 +243,7 @@ async fn create(
     create: NewSessionRequest,
     caller: &Caller,
     teams: &BTreeSet<String>,
-) -> Result<SessionCreation, Failure> {
+) -> Result<CreateOutcome, Failure> {
     let invalid = |message: String| Failure::new(ErrorCode::InvalidPayload, message);
     if let Some(team) = create.team.as_ref().filter(|team| !teams.contains(*team)) {
         // The message does not reveal if the team exists.

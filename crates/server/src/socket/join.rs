@@ -8,7 +8,7 @@ use tokio::net::unix::OwnedWriteHalf;
 use wh_client::link::{self, LINK_VERSION};
 use wh_client::{ConnectionOpener, Conversation, SessionHandle};
 use wh_core::caller::GuardedAction;
-use wh_wire::socket::{ErrorCode, Failure, Join, Joined, Response};
+use wh_wire::socket::{ErrorCode, Failure, JoinRequest, JoinResponse, SocketResponse};
 
 use super::SocketState;
 use super::attach::AudienceGuard;
@@ -16,11 +16,11 @@ use super::connection::{SocketReader, send};
 use crate::bodies::summary;
 use crate::closing::closed;
 
-/// Returns the conversation to join if the caller may join it.
+/// Checks that the caller may join the session's conversation, and returns the conversation.
 pub(super) fn authorize(
     server: &SocketState,
     session: &Arc<SessionHandle>,
-    wanted: &Join,
+    wanted: &JoinRequest,
     opener: &ConnectionOpener,
 ) -> Result<Conversation, Failure> {
     let admitted = server.admission(session).admit(opener.origin(), GuardedAction::Attach);
@@ -45,12 +45,12 @@ pub(super) async fn serve(
 ) -> io::Result<()> {
     // Each UI has its own screen, so the size of a UI does not affect other clients.
     let guard = AudienceGuard { session, surface: None, number: session.audience.enter(None).0 };
-    let joined = Joined {
+    let joined = JoinResponse {
         session: summary(session).await,
         participant: conversation.me.to_string(),
         title: conversation.title.clone(),
     };
-    send(&mut writer, &Response::ok(id, &joined).encode()).await?;
+    send(&mut writer, &SocketResponse::ok(id, &joined).encode()).await?;
     let mut closing = server.closing.clone();
     let stop = async {
         closed(&mut closing).await;

@@ -20,11 +20,11 @@ use nix::libc;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 use tracing::{Instrument, debug, info_span, warn};
-use wh_client::{ConnectionOpener, Controller, SessionHandle, SessionManager};
-use wh_wire::socket::{ErrorCode, Response, UNKNOWN_REQUEST};
+use wh_client::{ConnectionOpener, ControlHandler, SessionHandle, SessionManager};
+use wh_wire::socket::{ErrorCode, SocketResponse, UNKNOWN_REQUEST};
 
 use crate::admission::Admission;
-use crate::closing::{Closing, closed};
+use crate::closing::{ShutdownWatch, closed};
 use crate::slots::{EvictionSignal, Slot, SlotTable, Slots};
 use lines::LineBudget;
 
@@ -42,9 +42,9 @@ const SOCKET_ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 #[derive(Clone)]
 pub(crate) struct SocketState {
     daemon: Arc<dyn SessionManager>,
-    controller: Arc<dyn Controller>,
+    controller: Arc<dyn ControlHandler>,
     started: Instant,
-    closing: Closing,
+    closing: ShutdownWatch,
     lines: LineBudget,
 }
 
@@ -111,8 +111,8 @@ pub fn bind(path: &Path) -> io::Result<UnixListener> {
 pub async fn serve(
     listener: UnixListener,
     daemon: Arc<dyn SessionManager>,
-    controller: Arc<dyn Controller>,
-    mut closing: Closing,
+    controller: Arc<dyn ControlHandler>,
+    mut closing: ShutdownWatch,
 ) {
     let lines = LineBudget::default();
     let server = SocketState { daemon, controller, started: Instant::now(), closing: closing.clone(), lines };
@@ -173,7 +173,7 @@ fn enter(slots: &Slots<SocketConnectionState>) -> Option<(Slot<SocketConnectionS
 /// Refuses a connection because all slots are in use.
 fn refuse(stream: UnixStream) {
     let message = format!("all {MAX_CONNECTIONS} connections are in use; close one or retry");
-    let answer = Response::failed(UNKNOWN_REQUEST, ErrorCode::Busy, message).encode();
+    let answer = SocketResponse::failed(UNKNOWN_REQUEST, ErrorCode::Busy, message).encode();
     // The message fits into the socket buffer of a new connection, so the write does not block.
     let _ = stream.into_std().and_then(|mut stream| stream.write_all(&answer));
 }

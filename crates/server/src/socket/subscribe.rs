@@ -7,7 +7,7 @@ use tokio::net::unix::OwnedWriteHalf;
 use wh_client::SessionHandle;
 use wh_core::event::{Cursor, Epoch};
 use wh_wire::control::StreamBody;
-use wh_wire::socket::{ErrorCode, Response, StreamLine, Subscribe, Subscribed};
+use wh_wire::socket::{ErrorCode, SocketResponse, StreamLine, SubscribeRequest, SubscribeResponse};
 
 use super::SocketState;
 use super::connection::{SocketReader, send};
@@ -20,12 +20,12 @@ const UNUSED_FRAME_RATE: u32 = 1;
 pub(super) async fn stream(
     server: &SocketState,
     session: &SessionHandle,
-    wanted: Subscribe,
+    wanted: SubscribeRequest,
     id: &str,
     mut reader: SocketReader,
     mut writer: OwnedWriteHalf,
 ) -> io::Result<()> {
-    let gone = || Response::failed(id, ErrorCode::SessionNotFound, "the session has ended");
+    let gone = || SocketResponse::failed(id, ErrorCode::SessionNotFound, "the session has ended");
     let Some(surface) = session.surface.clone() else { return send(&mut writer, &gone().encode()).await };
     let after = wanted.after.map(|cursor| Cursor { epoch: Epoch::new(&cursor.epoch), seq: cursor.seq });
     let options = (after, FrameFormat::None, UNUSED_FRAME_RATE);
@@ -36,8 +36,8 @@ pub(super) async fn stream(
         return send(&mut writer, &gone().encode()).await;
     };
     let (epoch, seq) = feed.cursor();
-    let subscribed = Subscribed { streaming: true, session_id: session.id.clone(), epoch, seq };
-    send(&mut writer, &Response::ok(id, &subscribed).encode()).await?;
+    let subscribed = SubscribeResponse { streaming: true, session_id: session.id.clone(), epoch, seq };
+    send(&mut writer, &SocketResponse::ok(id, &subscribed).encode()).await?;
     let mut reason = None;
     let mut nothing = [0; 256];
     loop {

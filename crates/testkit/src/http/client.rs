@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use wh_api::{Address, Error, blocking};
 
-use super::{RawConnection, Response, SOCKET_TIMEOUT, TestRequest};
+use super::{RawConnection, SOCKET_TIMEOUT, TestRequest, TestResponse};
 
 /// HTTP client of a port on the loopback interface.
 #[derive(Debug)]
@@ -29,10 +29,10 @@ impl TestClient {
     }
 
     /// Sends a request. A request that `wh-api` cannot send is written to a [`RawConnection`].
-    pub fn send(&self, request: &TestRequest) -> io::Result<Response> {
+    pub fn send(&self, request: &TestRequest) -> io::Result<TestResponse> {
         let Some(plain) = request.well_formed() else { return RawConnection::open(self.port)?.send(request) };
         match self.client.send(&plain) {
-            Ok(answer) => Ok(Response {
+            Ok(answer) => Ok(TestResponse {
                 status: answer.status,
                 headers: answer.headers().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
                 body: answer.body.to_vec(),

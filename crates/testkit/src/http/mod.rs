@@ -12,7 +12,7 @@ use std::time::Duration;
 
 pub use client::TestClient;
 pub use request::TestRequest;
-pub use response::Response;
+pub use response::TestResponse;
 
 use crate::CONDITION_TIMEOUT;
 
@@ -40,22 +40,22 @@ impl RawConnection {
 
     /// Sends a request and reads its response. The response may arrive before the request is completely written, and
     /// the server may then reset the connection.
-    pub fn send(&mut self, request: &TestRequest) -> io::Result<Response> {
+    pub fn send(&mut self, request: &TestRequest) -> io::Result<TestResponse> {
         let [response] = self.pipeline([request])?;
         Ok(response)
     }
 
     /// Sends requests in one write and reads their responses. The server starts each request as soon as it has
     /// responded to the previous one. All requests except the last need [`TestRequest::keep_alive`].
-    pub fn pipeline<const N: usize>(&mut self, requests: [&TestRequest; N]) -> io::Result<[Response; N]> {
+    pub fn pipeline<const N: usize>(&mut self, requests: [&TestRequest; N]) -> io::Result<[TestResponse; N]> {
         let bytes = requests.map(|request| request.encode(self.port)).concat();
         let mut writer = self.reader.get_ref().try_clone()?;
         let (written, done) = mpsc::channel();
         std::thread::scope(|scope| {
             // The result of the write is ignored: the server may respond before it has read everything.
             scope.spawn(move || written.send(writer.write_all(&bytes)));
-            let responses: io::Result<Vec<Response>> =
-                requests.iter().map(|request| Response::read(&mut self.reader, request.method())).collect();
+            let responses: io::Result<Vec<TestResponse>> =
+                requests.iter().map(|request| TestResponse::read(&mut self.reader, request.method())).collect();
             if done.recv_timeout(BODY_WRITE_GRACE).is_err() {
                 let _ = self.reader.get_ref().shutdown(Shutdown::Both);
             }

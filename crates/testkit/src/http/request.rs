@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{Response, TestClient};
+use super::{TestClient, TestResponse};
 
 /// Request to send. A header set by the test replaces the default header with the same name.
 #[derive(Debug, Clone)]
@@ -86,7 +86,7 @@ impl TestRequest {
     }
 
     /// Sends the request on a new connection.
-    pub fn send(&self, port: u16) -> io::Result<Response> {
+    pub fn send(&self, port: u16) -> io::Result<TestResponse> {
         TestClient::new(port, None)?.send(self)
     }
 

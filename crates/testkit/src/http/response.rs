@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// Response of the server, with the transfer encoding removed.
 #[derive(Debug, Clone)]
-pub struct Response {
+pub struct TestResponse {
     pub status: u16,
     /// Headers in order of arrival, with names as sent by the server.
     pub headers: Vec<(String, String)>,
@@ -14,7 +14,7 @@ pub struct Response {
     pub body: Vec<u8>,
 }
 
-impl Response {
+impl TestResponse {
     /// Returns the first header with this name, ignoring case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(header, _)| header.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
@@ -118,8 +118,8 @@ fn malformed(line: &str) -> io::Error {
 mod tests {
     use super::*;
 
-    fn read(bytes: &str) -> io::Result<Response> {
-        Response::read(&mut bytes.as_bytes(), "GET")
+    fn read(bytes: &str) -> io::Result<TestResponse> {
+        TestResponse::read(&mut bytes.as_bytes(), "GET")
     }
 
     #[test]

@@ -8,7 +8,7 @@ use wh_api::wire::control::{ReachedBody, ReceiptBody};
 
 use super::InterruptTrial;
 use super::watch::ReceiptWatch;
-use crate::http::{RawConnection, Response, TestRequest};
+use crate::http::{RawConnection, TestRequest, TestResponse};
 use crate::model::AnswerStream;
 use crate::random::SeededRandom;
 use crate::{CONDITION_TIMEOUT, Lab, Wh, deadline};
@@ -42,15 +42,15 @@ pub(super) struct InterruptRound {
     pub delay: Duration,
     /// Time at which the interrupt was sent.
     pub interrupted: SystemTime,
-    pub prompt: CommandState,
-    pub interrupt: CommandState,
+    pub prompt: TrialCommandState,
+    pub interrupt: TrialCommandState,
     /// Answers that the model streamed for the prompt.
     pub streams: Vec<AnswerStream>,
 }
 
 /// Last known state of a command.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum CommandState {
+pub(super) enum TrialCommandState {
     /// Rejected with this HTTP status and body. The command has no receipt.
     Refused(String),
     /// Not final before the timeout.
@@ -68,7 +68,7 @@ pub(super) enum CommandState {
     },
 }
 
-impl CommandState {
+impl TrialCommandState {
     /// Returns the times at which the command was accepted and at which its receipt became final; `None` if the command
     /// was rejected or is not final.
     pub fn times(&self) -> Option<(SystemTime, SystemTime)> {
@@ -87,7 +87,7 @@ impl CommandState {
     }
 
     /// Determines the state from the response to a command and its last receipt.
-    fn of(answer: &Response, receipt: Option<&ReceiptBody>) -> Self {
+    fn of(answer: &TestResponse, receipt: Option<&ReceiptBody>) -> Self {
         if answer.status != 200 {
             return Self::Refused(format!("{} {}", answer.status, answer.text()));
         }
@@ -112,8 +112,8 @@ impl InterruptRound {
 
     /// Returns true if the prompt was accepted and no receipt is open, so that the next round can start.
     pub fn is_over(&self) -> bool {
-        let open = |state: &CommandState| matches!(state, CommandState::Open { .. });
-        !open(&self.prompt) && !open(&self.interrupt) && !matches!(self.prompt, CommandState::Refused(_))
+        let open = |state: &TrialCommandState| matches!(state, TrialCommandState::Open { .. });
+        !open(&self.prompt) && !open(&self.interrupt) && !matches!(self.prompt, TrialCommandState::Refused(_))
     }
 }
 
@@ -161,9 +161,9 @@ impl<'a> InterruptConversation<'a> {
             (interrupted, prompted.and_then(|prompted| Ok([prompted, connection.send(&interrupt)?])))
         };
         let [prompted, stopped] = answers.unwrap_or_else(|error| panic!("wh did not answer {marker}: {error}"));
-        let mut last = |id: &str, answer: &Response| {
+        let mut last = |id: &str, answer: &TestResponse| {
             let receipt = if answer.status == 200 { self.watch.last(id) } else { None };
-            CommandState::of(answer, receipt.as_ref())
+            TrialCommandState::of(answer, receipt.as_ref())
         };
         let (prompt, interrupt) = (last(&prompt_id, &prompted), last(&interrupt_id, &stopped));
         let round = InterruptRound { marker, delay, interrupted, prompt, interrupt, streams: Vec::new() };

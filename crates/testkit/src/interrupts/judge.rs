@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
-use super::conversation::{CommandState, InterruptRound};
+use super::conversation::{InterruptRound, TrialCommandState};
 use super::leak;
 use crate::model::StreamEnd;
 
@@ -86,33 +86,35 @@ pub(super) fn contradictions(round: &InterruptRound) -> Vec<Contradiction> {
         matches!(end, InterruptedTurnEnd::CancelledBeforeSubmission | InterruptedTurnEnd::CancelledInStream);
     let mut found = Vec::new();
     match &round.prompt {
-        CommandState::Refused(_) | CommandState::Open { .. } => found.push(Contradiction::NotFinal),
-        CommandState::Finished { .. } if cancelled => found.push(Contradiction::FinishedButCut),
-        CommandState::Finished { .. } => {}
-        CommandState::Failed { reason, .. } if reason != CANCELLED_REASON => found.push(Contradiction::OtherReason),
-        CommandState::Failed { .. } if end == InterruptedTurnEnd::FinishedAfter => {
+        TrialCommandState::Refused(_) | TrialCommandState::Open { .. } => found.push(Contradiction::NotFinal),
+        TrialCommandState::Finished { .. } if cancelled => found.push(Contradiction::FinishedButCut),
+        TrialCommandState::Finished { .. } => {}
+        TrialCommandState::Failed { reason, .. } if reason != CANCELLED_REASON => {
+            found.push(Contradiction::OtherReason)
+        }
+        TrialCommandState::Failed { .. } if end == InterruptedTurnEnd::FinishedAfter => {
             found.push(Contradiction::CancelledButComplete)
         }
-        CommandState::Failed { .. } => {}
+        TrialCommandState::Failed { .. } => {}
     }
-    let failed = matches!(round.prompt, CommandState::Failed { .. });
+    let failed = matches!(round.prompt, TrialCommandState::Failed { .. });
     match &round.interrupt {
         // If the prompt was rejected, no turn is running that could be interrupted.
-        CommandState::Refused(_) if matches!(round.prompt, CommandState::Refused(_)) => {}
-        CommandState::Refused(_) if cancelled || failed || end == InterruptedTurnEnd::FinishedAfter => {
+        TrialCommandState::Refused(_) if matches!(round.prompt, TrialCommandState::Refused(_)) => {}
+        TrialCommandState::Refused(_) if cancelled || failed || end == InterruptedTurnEnd::FinishedAfter => {
             found.push(Contradiction::RefusedWhileWorking);
         }
-        CommandState::Open { .. } => found.push(Contradiction::NotFinal),
-        CommandState::Finished { .. } if end == InterruptedTurnEnd::FinishedAfter => {
+        TrialCommandState::Open { .. } => found.push(Contradiction::NotFinal),
+        TrialCommandState::Finished { .. } if end == InterruptedTurnEnd::FinishedAfter => {
             found.push(Contradiction::InterruptIgnored)
         }
-        CommandState::Failed { .. } if cancelled || failed => found.push(Contradiction::FailedButCancelled),
-        CommandState::Refused(_) | CommandState::Finished { .. } | CommandState::Failed { .. } => {}
+        TrialCommandState::Failed { .. } if cancelled || failed => found.push(Contradiction::FailedButCancelled),
+        TrialCommandState::Refused(_) | TrialCommandState::Finished { .. } | TrialCommandState::Failed { .. } => {}
     }
     if round.streams.len() > 1 {
         found.push(Contradiction::RequestedTwice);
     }
-    let texts = [&round.prompt, &round.interrupt].into_iter().filter_map(CommandState::text);
+    let texts = [&round.prompt, &round.interrupt].into_iter().filter_map(TrialCommandState::text);
     if texts.into_iter().any(|text| leak::find(text).is_some()) {
         found.push(Contradiction::Leaked);
     }
@@ -135,23 +137,23 @@ mod tests {
         START + Duration::from_millis(milliseconds)
     }
 
-    fn finished() -> CommandState {
-        CommandState::Finished { accepted: at(100), at: at(150) }
+    fn finished() -> TrialCommandState {
+        TrialCommandState::Finished { accepted: at(100), at: at(150) }
     }
 
-    fn failed(reason: &str) -> CommandState {
-        CommandState::Failed { accepted: at(90), at: at(160), reason: reason.to_owned() }
+    fn failed(reason: &str) -> TrialCommandState {
+        TrialCommandState::Failed { accepted: at(90), at: at(160), reason: reason.to_owned() }
     }
 
-    fn open() -> CommandState {
-        CommandState::Open { stage: "delivered".to_owned() }
+    fn open() -> TrialCommandState {
+        TrialCommandState::Open { stage: "delivered".to_owned() }
     }
 
-    fn refused() -> CommandState {
-        CommandState::Refused("409 nothing to interrupt".to_owned())
+    fn refused() -> TrialCommandState {
+        TrialCommandState::Refused("409 nothing to interrupt".to_owned())
     }
 
-    fn round(prompt: CommandState, interrupt: CommandState, ends: &[Option<StreamEnd>]) -> InterruptRound {
+    fn round(prompt: TrialCommandState, interrupt: TrialCommandState, ends: &[Option<StreamEnd>]) -> InterruptRound {
         let stream = |end: &Option<StreamEnd>| AnswerStream { prompt: String::new(), requested: START, end: *end };
         let streams = ends.iter().map(stream).collect();
         InterruptRound {

@@ -38,7 +38,6 @@ pub enum LabAgent {
 }
 
 impl LabAgent {
-    /// All agents of the lab.
     pub const ALL: [Self; 3] = [Self::Claude, Self::Codex, Self::Gemini];
 
     /// Returns the id for `wh --agent`.

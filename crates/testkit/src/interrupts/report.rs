@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::conversation::{CommandState, InterruptRound};
+use super::conversation::{InterruptRound, TrialCommandState};
 use super::judge::{self, Contradiction, InterruptedTurnEnd};
 use super::{LabAgent, leak};
 
@@ -97,11 +97,11 @@ impl InterruptReport {
 
 /// Describes a round in one line.
 fn described(round: &InterruptRound) -> String {
-    let state = |state: &CommandState| match state {
-        CommandState::Refused(text) => format!("rejected: {text}"),
-        CommandState::Open { stage } => format!("still {stage}"),
-        CommandState::Finished { .. } => "finished".to_owned(),
-        CommandState::Failed { reason, .. } => format!("failed: {reason}"),
+    let state = |state: &TrialCommandState| match state {
+        TrialCommandState::Refused(text) => format!("rejected: {text}"),
+        TrialCommandState::Open { stage } => format!("still {stage}"),
+        TrialCommandState::Finished { .. } => "finished".to_owned(),
+        TrialCommandState::Failed { reason, .. } => format!("failed: {reason}"),
     };
     let answers = match judge::turn_end(round) {
         InterruptedTurnEnd::CancelledBeforeSubmission => "never requested",
@@ -124,9 +124,9 @@ mod tests {
 
     use super::*;
 
-    fn round(marker: &str, prompt: CommandState) -> InterruptRound {
+    fn round(marker: &str, prompt: TrialCommandState) -> InterruptRound {
         let now = SystemTime::UNIX_EPOCH;
-        let interrupt = CommandState::Finished { accepted: now, at: now + Duration::from_millis(20) };
+        let interrupt = TrialCommandState::Finished { accepted: now, at: now + Duration::from_millis(20) };
         let (marker, delay) = (marker.to_owned(), Duration::from_millis(3));
         InterruptRound { marker, delay, interrupted: now, prompt, interrupt, streams: Vec::new() }
     }
@@ -134,8 +134,8 @@ mod tests {
     #[test]
     fn contradictions_are_counted_by_kind_with_an_example() {
         let now = SystemTime::UNIX_EPOCH;
-        let cancelled = CommandState::Failed { accepted: now, at: now, reason: "cancelled".to_owned() };
-        let finished = CommandState::Finished { accepted: now, at: now };
+        let cancelled = TrialCommandState::Failed { accepted: now, at: now, reason: "cancelled".to_owned() };
+        let finished = TrialCommandState::Finished { accepted: now, at: now };
         let mut report = InterruptReport::new(LabAgent::Codex);
         report.add(&[round("m1", cancelled), round("m2", finished.clone()), round("m3", finished)], &[]);
         let tables = InterruptReport::tables(&[report]);

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::{Model, process};
+use crate::{ScriptedModel, process};
 
 /// Environment of a test inside the lab: a network namespace in which real agents can reach only the scripted model.
 pub struct Lab {
@@ -21,7 +21,7 @@ pub struct Lab {
     /// Directory of the installed CLIs; their commands are in `node_modules/.bin`.
     pub clis: PathBuf,
     /// Model that all CLIs connect to.
-    pub model: Model,
+    pub model: ScriptedModel,
 }
 
 impl Lab {
@@ -86,7 +86,7 @@ impl Lab {
     fn open(root: &Path, clis: PathBuf) -> Self {
         namespace::loopback_up();
         let (home, project) = (root.join("home"), root.join("project"));
-        let model = Model::start_on(0, &project);
+        let model = ScriptedModel::start_on(0, &project);
         home::prepare(&home, &project, &model.url());
         Self { home, project, clis, model }
     }

@@ -42,7 +42,7 @@ pub(super) fn root() -> Option<PathBuf> {
     env::var_os(LAB_ROOT_VARIABLE).map(PathBuf::from)
 }
 
-/// Creates a marker file. The file shows the process outside the namespace that the test was found and has completed.
+/// Creates a marker file, by which the process outside the namespace sees that the test was found and has completed.
 pub(super) fn finished(root: &Path) {
     fs::write(marker(root), "").expect("the marker file can be written");
 }

@@ -5,9 +5,10 @@ pub mod protocol;
 
 use wh_agents::driver;
 use wh_agents::interface::{
-    Agent, AgentFacts, BoxFuture, Harness, Installation, LoginState, QueryContext, Readiness, Start, StartError,
+    Agent, AgentFacts, AgentStartError, BoxFuture, Harness, Installation, LoginState, QueryContext, Readiness,
+    StartOptions,
 };
-use wh_pipe::Launch;
+use wh_pipe::LaunchSpec;
 
 use protocol::LineProtocol;
 
@@ -16,7 +17,7 @@ pub const TITLE: &str = "Line";
 
 const PROGRAM: &str = include_str!("agent.py");
 
-/// Scripted agent. [`Start::arguments`] are its command-line options.
+/// Scripted agent. [`StartOptions::arguments`] are its command-line options.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LineAgent;
 
@@ -30,8 +31,8 @@ impl Agent for LineAgent {
         Box::pin(async { ready })
     }
 
-    fn start(&self, start: Start) -> BoxFuture<'_, Result<Harness, StartError>> {
-        let mut launch = Launch::new("python3");
+    fn start(&self, start: StartOptions) -> BoxFuture<'_, Result<Harness, AgentStartError>> {
+        let mut launch = LaunchSpec::new("python3");
         launch.arguments = ["-I", "-S", "-c", PROGRAM].map(Into::into).to_vec();
         launch.arguments.extend(start.arguments.iter().cloned());
         launch.directory = Some(start.directory.clone());

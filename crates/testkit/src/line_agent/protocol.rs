@@ -6,17 +6,17 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use wh_agents::driver::{
-    AgentSetting, Connect, ConnectError, Connected, DriverState, DriverStep, DriverSteps, FrameOf, MessageOf, Protocol,
-    RequestFailure,
+    AgentSetting, ConnectError, Connected, DriverState, DriverStep, DriverSteps, Handshake, Protocol, ProtocolFrame,
+    ProtocolMessage, RequestFailure,
 };
-use wh_agents::interface::{ALLOW_SKIPPING, Reports, Resume, Start, StartError};
+use wh_agents::interface::{ALLOW_SKIPPING, AgentStartError, ReportSender, ResumeSelector, StartOptions};
 use wh_core::slash::call_name;
 use wh_core::space::TurnId;
-use wh_core::space::harness::{AgentOption, Call, Capabilities, Report, TurnOutcome};
-use wh_core::space::item::{Body, ToolCall, ToolKind, ToolStatus};
-use wh_core::space::question::{Answer, Choice, OptionMeaning, Question, QuestionKind};
+use wh_core::space::harness::{AgentOption, Call, Report, ReportedCapabilities, TurnOutcome};
+use wh_core::space::item::{ItemBody, ToolCall, ToolKind, ToolStatus};
+use wh_core::space::question::{Answer, OptionMeaning, Question, QuestionKind, QuestionOption};
 use wh_pipe::link::{Codec, DecodedLine, EncodedFrame, FrameRole, Link};
-use wh_pipe::{Launch, lines};
+use wh_pipe::{LaunchSpec, lines};
 
 use super::TITLE;
 
@@ -73,12 +73,10 @@ pub enum LineMessage {
     Tool {
         /// Id of the call.
         call: String,
-        /// Title of the call.
         title: String,
         /// Progress: `waiting`, `running`, `done` or `failed`.
         status: String,
     },
-    /// The agent asks a question.
     Ask {
         /// Id of the question.
         ask: String,
@@ -93,10 +91,7 @@ pub enum LineMessage {
         ask: String,
     },
     /// The agent changed its mode.
-    Mode {
-        /// Name of the mode.
-        mode: String,
-    },
+    Mode { mode: String },
     /// Line that could not be decoded.
     #[serde(skip)]
     Unreadable(String),
@@ -193,9 +188,9 @@ impl LineItems {
         let mut reports = self.settle();
         let key = self.key(if thought { "thought" } else { "text" });
         let body = if thought {
-            Body::Thought { text, action: None, tokens: None }
+            ItemBody::Thought { text, action: None, tokens: None }
         } else {
-            Body::Text { text, attachments: Vec::new() }
+            ItemBody::Text { text, attachments: Vec::new() }
         };
         self.growing = Some((key.clone(), thought));
         reports.push(Report::Item { key, body, done: false });
@@ -219,7 +214,7 @@ impl LineItems {
     fn decided(&mut self, id: &str, status: ToolStatus) -> Option<Report> {
         let (key, call) = self.calls.get_mut(id).filter(|(_, call)| call.status != ToolStatus::Denied)?;
         call.status = status;
-        Some(Report::Item { key: key.clone(), body: Body::Tool(call.clone()), done: status.is_over() })
+        Some(Report::Item { key: key.clone(), body: ItemBody::Tool(call.clone()), done: status.is_over() })
     }
 
     fn end(&mut self) -> Vec<Report> {
@@ -227,7 +222,7 @@ impl LineItems {
         for (key, mut call) in std::mem::take(&mut self.calls).into_values() {
             if !call.status.is_over() {
                 call.status = ToolStatus::Cancelled;
-                reports.push(Report::Item { key, body: Body::Tool(call), done: true });
+                reports.push(Report::Item { key, body: ItemBody::Tool(call), done: true });
             }
         }
         reports
@@ -235,7 +230,7 @@ impl LineItems {
 }
 
 /// Question of the agent that is not answered yet.
-pub struct LineAsk {
+pub struct PendingLineQuestion {
     id: String,
     /// Tool call that needs permission, if any.
     call: Option<String>,
@@ -243,8 +238,8 @@ pub struct LineAsk {
 
 /// Client side of the line protocol, with the state of one conversation.
 pub struct LineProtocol {
-    launch: Launch,
-    start: Start,
+    launch: LaunchSpec,
+    start: StartOptions,
     conversation: Option<String>,
     modes: Vec<String>,
     mode: Option<String>,
@@ -257,10 +252,10 @@ pub struct LineProtocol {
 }
 
 impl LineProtocol {
-    pub(super) fn new(launch: Launch, start: Start) -> Self {
+    pub(super) fn new(launch: LaunchSpec, start: StartOptions) -> Self {
         let conversation = match &start.resume {
-            Some(Resume::Named(name)) => Some(name.clone()),
-            Some(Resume::Latest) | None => None,
+            Some(ResumeSelector::Named(name)) => Some(name.clone()),
+            Some(ResumeSelector::Latest) | None => None,
         };
         let (mode, model) = (start.mode.clone(), start.model.clone());
         let items = LineItems::default();
@@ -296,12 +291,12 @@ impl LineProtocol {
             options: part
                 .options
                 .into_iter()
-                .map(|option| Choice { label: option.id.clone(), id: option.id, meaning: option.means })
+                .map(|option| QuestionOption { label: option.id.clone(), id: option.id, meaning: option.means })
                 .collect(),
             preselects: false,
         };
         let questions = parts.into_iter().map(question).collect();
-        steps.push(DriverStep::Ask { id: id.clone(), ask: LineAsk { id, call }, questions });
+        steps.push(DriverStep::Ask { id: id.clone(), ask: PendingLineQuestion { id, call }, questions });
     }
 }
 
@@ -317,8 +312,8 @@ fn outcome(how: String) -> TurnOutcome {
     }
 }
 
-impl Connect for LineProtocol {
-    async fn connect(&mut self, _reports: &Reports) -> Result<Connected<Self>, ConnectError> {
+impl Handshake for LineProtocol {
+    async fn connect(&mut self, _reports: &ReportSender) -> Result<Connected<Self>, ConnectError> {
         let started = Link::start(&self.launch, LineCodec, lines::MAX_LINE_BYTES).await;
         let (link, mut events) = started.map_err(|error| ConnectError::Fatal(error.to_string()))?;
         if let Err(why) = events.buffer_during(self.handshake(&link)).await {
@@ -334,7 +329,7 @@ impl Connect for LineProtocol {
 impl Protocol for LineProtocol {
     type Codec = LineCodec;
     type ErrorReply = String;
-    type PendingQuestion = LineAsk;
+    type PendingQuestion = PendingLineQuestion;
     type Tag = u64;
 
     fn title(&self) -> &str {
@@ -345,15 +340,15 @@ impl Protocol for LineProtocol {
         true
     }
 
-    fn capabilities(&self) -> Capabilities {
+    fn capabilities(&self) -> ReportedCapabilities {
         let named = |id: &String| AgentOption { id: id.clone(), title: id.clone() };
-        Capabilities {
+        ReportedCapabilities {
             interrupts: true,
             modes: self.modes.iter().map(named).collect(),
             mode: self.mode.clone(),
             model: self.model.clone(),
             calls: ["status", "restart"].map(str::to_owned).to_vec(),
-            ..Capabilities::default()
+            ..ReportedCapabilities::default()
         }
     }
 
@@ -365,7 +360,7 @@ impl Protocol for LineProtocol {
         self.start.redact_ids(text, self.conversation.as_deref())
     }
 
-    fn on_message(&mut self, message: MessageOf<Self>, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
+    fn on_message(&mut self, message: ProtocolMessage<Self>, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
         match message {
             LineMessage::Taken { prompt } => {
                 let turn = self.open.iter().find(|(_, number)| *number == prompt);
@@ -416,14 +411,14 @@ impl Protocol for LineProtocol {
         }
     }
 
-    fn prompt(&mut self, turn: &TurnId, text: &str, steps: &mut DriverSteps<Self>) -> FrameOf<Self> {
+    fn prompt(&mut self, turn: &TurnId, text: &str, steps: &mut DriverSteps<Self>) -> ProtocolFrame<Self> {
         steps.reports(self.items.end());
         self.prompts += 1;
         self.open.push((turn.clone(), self.prompts));
         LineFrame::Message(json!({ "op": "prompt", "prompt": self.prompts, "text": text }))
     }
 
-    fn interrupt(&mut self, turn: Option<&TurnId>) -> Option<FrameOf<Self>> {
+    fn interrupt(&mut self, turn: Option<&TurnId>) -> Option<ProtocolFrame<Self>> {
         let number = self.open.iter().find(|(open, _)| Some(open) == turn).map(|(_, number)| *number);
         Some(LineFrame::Request(json!({ "op": "interrupt", "prompt": number })))
     }
@@ -434,10 +429,10 @@ impl Protocol for LineProtocol {
 
     fn answer(
         &mut self,
-        ask: LineAsk,
+        ask: PendingLineQuestion,
         answers: Vec<(Question, Answer)>,
         steps: &mut DriverSteps<Self>,
-    ) -> FrameOf<Self> {
+    ) -> ProtocolFrame<Self> {
         if let (Some(call), Some((question, answer))) = (&ask.call, answers.first()) {
             let status = if question.grants(answer) { ToolStatus::Running } else { ToolStatus::Denied };
             steps.reports(self.items.decided(call, status).into_iter().collect());
@@ -446,19 +441,19 @@ impl Protocol for LineProtocol {
         LineFrame::Answer(ask.id, given.collect())
     }
 
-    fn dismissal_frame(&self, ask: &LineAsk) -> Option<FrameOf<Self>> {
+    fn dismissal_frame(&self, ask: &PendingLineQuestion) -> Option<ProtocolFrame<Self>> {
         Some(LineFrame::Answer(ask.id.clone(), Vec::new()))
     }
 
-    fn check_mode(&self, mode: &str) -> Result<(), StartError> {
+    fn check_mode(&self, mode: &str) -> Result<(), AgentStartError> {
         if self.start.may_skip_permissions || mode != SKIPPING_MODE {
             return Ok(());
         }
         let (agent, mode, hint) = (TITLE.to_owned(), mode.to_owned(), ALLOW_SKIPPING.to_owned());
-        Err(StartError::SkipsPermissions { agent, mode, hint })
+        Err(AgentStartError::SkipsPermissions { agent, mode, hint })
     }
 
-    fn setting_request(&mut self, setting: &AgentSetting) -> Option<FrameOf<Self>> {
+    fn setting_request(&mut self, setting: &AgentSetting) -> Option<ProtocolFrame<Self>> {
         Some(LineFrame::Request(match setting {
             AgentSetting::Model(model) => set("model", model),
             AgentSetting::Mode(mode) => set("mode", mode),

@@ -87,7 +87,7 @@ impl ModelLog {
         let mut entries = self.lock();
         let place = entries.streams.len();
         entries.streams.push(AnswerStream { prompt, requested: SystemTime::now(), end: None });
-        Body::new(FollowedBody { body, log: self.clone(), place })
+        Body::new(LoggedBody { body, log: self.clone(), place })
     }
 
     fn end_stream(&self, place: usize, end: StreamEnd) {
@@ -102,13 +102,13 @@ impl ModelLog {
 }
 
 /// Response body that records its end in the log. The server drops the body early if the client closes the connection.
-struct FollowedBody {
+struct LoggedBody {
     body: Body,
     log: ModelLog,
     place: usize,
 }
 
-impl HttpBody for FollowedBody {
+impl HttpBody for LoggedBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -124,7 +124,7 @@ impl HttpBody for FollowedBody {
     }
 }
 
-impl Drop for FollowedBody {
+impl Drop for LoggedBody {
     fn drop(&mut self) {
         self.log.end_stream(self.place, StreamEnd::Cut(SystemTime::now()));
     }

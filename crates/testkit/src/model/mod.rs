@@ -36,14 +36,14 @@ pub use log::{AnswerStream, LoggedRequest, StreamEnd};
 use log::ModelLog;
 
 /// Running scripted model. Dropping it stops the server and its open streams.
-pub struct Model {
+pub struct ScriptedModel {
     port: u16,
     log: ModelLog,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Model {
+impl ScriptedModel {
     /// Starts the model on a free port. Paths after `edit:` are passed to the agent unchanged.
     pub fn start() -> Self {
         Self::start_on(0, Path::new(""))
@@ -72,13 +72,13 @@ impl Model {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Returns all requests so far in order of arrival.
+    /// Returns the logged requests that were not discarded, in order of arrival.
     pub fn requests(&self) -> Vec<LoggedRequest> {
         self.log.all()
     }
 
-    /// Returns the user text of each request so far that started a turn. Requests with tool results and requests that
-    /// an agent makes itself, for example for a title, are not included.
+    /// Returns the user text of each logged request that started a turn and was not discarded. Requests with tool
+    /// results and requests that an agent makes itself, for example for a title, are not included.
     pub fn prompts(&self) -> Vec<String> {
         self.log.prompts()
     }
@@ -95,7 +95,7 @@ impl Model {
     }
 }
 
-impl Drop for Model {
+impl Drop for ScriptedModel {
     fn drop(&mut self) {
         drop(self.stop.take());
         if self.thread.take().is_some_and(|thread| thread.join().is_err()) {

@@ -21,7 +21,6 @@ pub(super) struct ModelTurn {
     pub(super) tool_done: bool,
 }
 
-/// Tool call of the model.
 #[derive(Debug, PartialEq)]
 pub(super) struct ModelToolCall {
     pub(super) tool: String,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::client::{AttemptResult, DeliveryClaim, TrialMessage};
-use crate::http::{Response, TestClient, TestRequest};
+use crate::http::{TestClient, TestRequest, TestResponse};
 
 /// HTTP client of a daemon. After an error the next request opens a new connection.
 pub struct HttpClient {
@@ -21,7 +21,7 @@ impl HttpClient {
         Self { runtime: runtime.to_owned(), client: None }
     }
 
-    fn ask(&mut self, request: &TestRequest) -> io::Result<Response> {
+    fn ask(&mut self, request: &TestRequest) -> io::Result<TestResponse> {
         let client = match self.client.take() {
             Some(client) => client,
             None => {
@@ -38,7 +38,7 @@ impl HttpClient {
     }
 
     /// Sends a GET request for `path` below the URL of the session.
-    pub fn get(&mut self, session: &str, path: &str) -> io::Result<Response> {
+    pub fn get(&mut self, session: &str, path: &str) -> io::Result<TestResponse> {
         self.ask(&TestRequest::get(&format!("/sessions/{session}/{path}")))
     }
 

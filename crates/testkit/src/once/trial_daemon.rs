@@ -29,7 +29,6 @@ const TERMINAL_PROGRAM: &str = include_str!("book.py");
 /// Session that receives messages, with the ids that a control message contains.
 #[derive(Debug, Clone)]
 pub struct TrialTarget {
-    /// Id of the session.
     pub session_id: String,
     /// Id of the agent or program in the session.
     pub agent_id: String,

@@ -8,7 +8,6 @@ const AHEAD_COLUMNS: usize = 98;
 /// Program that reads from a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TerminalProgram {
-    /// GNU Bash shell.
     Bash,
     /// Debian Almquist shell.
     Dash,
@@ -18,7 +17,6 @@ pub enum TerminalProgram {
     Python,
     /// Node.js's interactive mode.
     Node,
-    /// Vim text editor.
     Vim,
 }
 

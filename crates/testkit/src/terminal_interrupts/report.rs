@@ -7,9 +7,9 @@ use super::{InterruptCase, ProgramState, TerminalProgram};
 pub(super) enum TextOutcome {
     /// Executed exactly once.
     Executed,
-    /// Not executed, and not visible on the screen.
+    /// Not executed, and not visible on the screen; or not sent, because the program did not become busy.
     Lost,
-    /// Executed in part, more than once, or joined with other input.
+    /// Executed in part, more than once, or joined with other input; or visible on the screen but not executed.
     Corrupted,
 }
 
@@ -27,9 +27,9 @@ pub struct TerminalTrialRow {
     pub ok: usize,
     /// Number of rounds in which the text was executed exactly once.
     pub executed: usize,
-    /// Number of rounds in which the text was not executed.
+    /// Number of rounds whose text was lost: neither executed nor visible on the screen.
     pub lost: usize,
-    /// Number of rounds in which the text was executed in part or more than once.
+    /// Number of rounds whose text was executed otherwise than exactly once, or is visible but was not executed.
     pub corrupted: usize,
 }
 

@@ -116,7 +116,6 @@ impl Tmux {
         Self::options(cols, rows).start(command)
     }
 
-    /// Returns options for starting a pane.
     pub fn options(cols: u16, rows: u16) -> TmuxOptions {
         TmuxOptions { cols, rows, history: 2_000, directory: None, inherit: true, env: Vec::new() }
     }

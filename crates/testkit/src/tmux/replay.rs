@@ -1,4 +1,4 @@
-//! Replays a recorded byte stream in tmux, at once or in chunks.
+//! Replays a recorded byte stream in tmux, in one piece or in chunks.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;

@@ -11,7 +11,6 @@ pub struct VisibleScreen {
     pub rows: Vec<String>,
     /// Column and row of the cursor, from zero.
     pub cursor: (u16, u16),
-    /// True if the cursor is visible.
     pub cursor_visible: bool,
 }
 

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 
-use wh_testkit::Model;
+use wh_testkit::ScriptedModel;
 use wh_testkit::http::{RawConnection, TestRequest};
 
 /// Serves one connection with `talk`.
@@ -51,7 +51,7 @@ fn a_server_that_says_nothing_is_an_error() {
 
 #[test]
 fn a_connection_is_kept_for_more_than_one_request() {
-    let model = Model::start();
+    let model = ScriptedModel::start();
     let mut connection = RawConnection::open(model.port()).unwrap();
     for path in ["/one", "/two"] {
         let request = TestRequest::post(path, "{}").header("Origin", "http://evil.example").keep_alive();
@@ -65,7 +65,7 @@ fn a_connection_is_kept_for_more_than_one_request() {
 
 #[test]
 fn requests_sent_in_one_write_are_answered_in_their_order() {
-    let model = Model::start();
+    let model = ScriptedModel::start();
     let (posted, listed) = (TestRequest::post("/one", "{}").keep_alive(), TestRequest::get("/two").keep_alive());
     let answers = RawConnection::open(model.port()).unwrap().pipeline([&posted, &listed]).unwrap();
     let expected = [serde_json::json!({"ok": true}), serde_json::json!({"data": [], "models": []})];

@@ -4,16 +4,16 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 
 use serde_json::{Value, json};
-use wh_testkit::Model;
-use wh_testkit::http::{Response, TestRequest};
+use wh_testkit::ScriptedModel;
+use wh_testkit::http::{TestRequest, TestResponse};
 use wh_testkit::model::StreamEnd;
 
-fn post(model: &Model, path: &str, body: &Value) -> Response {
+fn post(model: &ScriptedModel, path: &str, body: &Value) -> TestResponse {
     TestRequest::post_json(path, body).send(model.port()).expect("the model answers")
 }
 
 /// Returns the JSON data of each event of a stream.
-fn events(response: &Response) -> Vec<Value> {
+fn events(response: &TestResponse) -> Vec<Value> {
     assert_eq!(response.header("content-type"), Some("text/event-stream"), "{}", response.text());
     let text = response.text();
     let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
@@ -37,13 +37,13 @@ mod anthropic {
         })
     }
 
-    fn said(model: &Model, text: &str) -> Vec<Value> {
+    fn said(model: &ScriptedModel, text: &str) -> Vec<Value> {
         events(&post(model, "/v1/messages?beta=true", &asked(text, true)))
     }
 
     #[test]
     fn a_text_is_echoed_in_a_whole_stream() {
-        let events = said(&Model::start(), "hello there");
+        let events = said(&ScriptedModel::start(), "hello there");
         let types: Vec<_> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
         assert_eq!(
             types,
@@ -63,7 +63,7 @@ mod anthropic {
 
     #[test]
     fn tools_are_asked_for() {
-        let model = Model::start_on(0, "/project".as_ref());
+        let model = ScriptedModel::start_on(0, "/project".as_ref());
         for (text, tool, key, value) in [
             ("tool: ls -l", "Bash", "/command", "ls -l"),
             ("edit: a.txt hi", "Write", "/file_path", "/project/a.txt"),
@@ -81,7 +81,7 @@ mod anthropic {
 
     #[test]
     fn thoughts_come_before_the_answer() {
-        let events = said(&Model::start(), "think: deep thoughts");
+        let events = said(&ScriptedModel::start(), "think: deep thoughts");
         assert_eq!(joined(&events, "/delta/thinking"), "deep thoughts ");
         assert_eq!(joined(&events, "/delta/text"), "echo: think: deep thoughts");
         assert_eq!(events.iter().filter(|event| event["type"] == "content_block_stop").count(), 2);
@@ -89,7 +89,7 @@ mod anthropic {
 
     #[test]
     fn an_answer_without_a_stream_is_one_message() {
-        let model = Model::start();
+        let model = ScriptedModel::start();
         let message = post(&model, "/v1/messages", &asked("hello", false)).json();
         assert_eq!(message["content"], json!([{"type": "text", "text": "echo: hello"}]));
         let counted = post(&model, "/v1/messages/count_tokens?beta=true", &asked("hello", false)).json();
@@ -99,14 +99,14 @@ mod anthropic {
 
     #[test]
     fn slow_and_big_answers_have_their_length() {
-        let model = Model::start();
+        let model = ScriptedModel::start();
         assert_eq!(joined(&said(&model, "slow: 3"), "/delta/text"), "word0 word1 word2 ");
         assert_eq!(joined(&said(&model, "big: 300"), "/delta/text").len(), 300 * 1024);
     }
 
     #[test]
     fn a_failure_is_an_http_status() {
-        let response = post(&Model::start(), "/v1/messages", &asked("fail: 529", true));
+        let response = post(&ScriptedModel::start(), "/v1/messages", &asked("fail: 529", true));
         assert_eq!((response.status, response.json()["type"].as_str()), (529, Some("error")));
     }
 }
@@ -124,7 +124,7 @@ mod openai {
     }
 
     fn said(text: &str) -> Vec<Value> {
-        events(&post(&Model::start(), "/v1/responses", &asked(text)))
+        events(&post(&ScriptedModel::start(), "/v1/responses", &asked(text)))
     }
 
     #[test]
@@ -147,7 +147,7 @@ mod openai {
         let mut body = asked("tool: ls");
         let result = json!({"type": "function_call_output", "call_id": "c", "output": "x"});
         body["input"].as_array_mut().unwrap().push(result);
-        let model = Model::start();
+        let model = ScriptedModel::start();
         let events = events(&post(&model, "/v1/responses", &body));
         assert_eq!(joined(&events, "/delta"), "tool done");
         assert!(model.prompts().is_empty());
@@ -155,7 +155,7 @@ mod openai {
 
     #[test]
     fn a_compressed_body_is_refused_with_a_reason() {
-        let model = Model::start();
+        let model = ScriptedModel::start();
         let request = TestRequest::post("/v1/responses", [0x28, 0xb5, 0x2f, 0xfd]).header("Content-Encoding", "zstd");
         let response = request.send(model.port()).unwrap();
         assert_eq!(response.status, 415);
@@ -165,7 +165,7 @@ mod openai {
 
     #[test]
     fn a_chunked_body_is_read() {
-        let model = Model::start();
+        let model = ScriptedModel::start();
         let request = TestRequest::post("/v1/responses", asked("hi").to_string()).chunked();
         let events = events(&request.send(model.port()).unwrap());
         assert_eq!(joined(&events, "/delta"), "echo: hi");
@@ -188,7 +188,7 @@ mod gemini {
 
     #[test]
     fn a_text_is_echoed_and_the_last_chunk_says_so() {
-        let events = events(&post(&Model::start(), STREAM, &asked("hello there")));
+        let events = events(&post(&ScriptedModel::start(), STREAM, &asked("hello there")));
         assert_eq!(joined(&events, TEXT), "echo: hello there");
         let reasons: Vec<_> = events.iter().map(|event| &event["candidates"][0]["finishReason"]).collect();
         assert_eq!(reasons, [&Value::Null, &json!("STOP")]);
@@ -196,21 +196,21 @@ mod gemini {
 
     #[test]
     fn the_shell_is_asked_for() {
-        let events = events(&post(&Model::start(), STREAM, &asked("tool: ls")));
+        let events = events(&post(&ScriptedModel::start(), STREAM, &asked("tool: ls")));
         let call = &events[0]["candidates"][0]["content"]["parts"][0]["functionCall"];
         assert_eq!((&call["name"], &call["args"]["command"]), (&json!("run_shell_command"), &json!("ls")));
     }
 
     #[test]
     fn an_answer_without_a_stream_is_one_chunk() {
-        let answer = post(&Model::start(), WHOLE, &asked("hello")).json();
+        let answer = post(&ScriptedModel::start(), WHOLE, &asked("hello")).json();
         assert_eq!(answer.pointer(TEXT), Some(&json!("echo: hello")));
     }
 }
 
 #[test]
 fn other_requests_get_a_valid_response() {
-    let model = Model::start();
+    let model = ScriptedModel::start();
     let port = model.port();
     assert_eq!(TestRequest::new("HEAD", "/").send(port).unwrap().status, 200);
     let list = TestRequest::get("/v1/models").send(port).unwrap().json();
@@ -221,7 +221,7 @@ fn other_requests_get_a_valid_response() {
 
 #[test]
 fn a_model_stops_during_an_answer() {
-    let model = Model::start();
+    let model = ScriptedModel::start();
     let body = json!({"stream": true, "messages": [{"role": "user", "content": "slow: 100000"}]});
     let port = model.port();
     let client = std::thread::spawn(move || TestRequest::post_json("/v1/messages", &body).send(port));
@@ -231,7 +231,7 @@ fn a_model_stops_during_an_answer() {
 }
 
 /// Reads the first bytes of a streamed answer and returns the open connection.
-fn begun(model: &Model, path: &str, body: &Value) -> TcpStream {
+fn begun(model: &ScriptedModel, path: &str, body: &Value) -> TcpStream {
     let mut connection = TcpStream::connect((Ipv4Addr::LOCALHOST, model.port())).unwrap();
     let body = body.to_string();
     let head = format!("POST {path} HTTP/1.1\r\nHost: model\r\nContent-Length: {}\r\n\r\n", body.len());
@@ -242,7 +242,7 @@ fn begun(model: &Model, path: &str, body: &Value) -> TcpStream {
 
 #[test]
 fn a_stream_is_logged_as_complete_or_as_cut() {
-    let model = Model::start();
+    let model = ScriptedModel::start();
     for name in ["anthropic", "openai", "gemini"] {
         let (whole, cut) = (format!("whole-{name}"), format!("cut-{name}"));
         let asked = |order: &str| match name {

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use nix::sys::signal::Signal;
-use wh_testkit::{CONDITION_TIMEOUT, Model, Wh, process};
+use wh_testkit::{CONDITION_TIMEOUT, ScriptedModel, Wh, process};
 
 /// Writes a script that announces a port like wh and then runs `rest`.
 fn stand_in(directory: &tempfile::TempDir, rest: &str) -> PathBuf {
@@ -25,7 +25,7 @@ echo "{{\"event\":\"control-listening\",\"url\":\"http://127.0.0.1:$PORT\",\"por
 #[test]
 fn wh_is_found_by_its_announcement_and_ended_by_drop() {
     let directory = tempfile::tempdir().unwrap();
-    let model = Model::start();
+    let model = ScriptedModel::start();
     let bin = stand_in(&directory, "exec sleep 600");
     let wh = Wh::options(bin).env("PORT", model.port()).flags(&["--cols", "80"]).start(&["--", "cat"]);
     assert_eq!(wh.port(), model.port());

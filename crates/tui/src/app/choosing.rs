@@ -10,7 +10,7 @@ use wh_core::space::event::{Activity, ParticipantRole};
 use wh_core::space::extent::TextPiece;
 use wh_core::space::harness::AgentOption;
 use wh_core::space::roster::{AgentCard, ConversationCard, LoginState};
-use wh_core::space::state::{Participant, State};
+use wh_core::space::state::{Participant, SpaceState};
 use wh_core::space::{ItemId, ParticipantId};
 
 use super::{App, AppEffect, SentCommand};
@@ -125,7 +125,7 @@ impl App {
     }
 
     /// Opens a list of this kind, or closes it if it is already open.
-    pub(crate) fn toggle_picker(&mut self, of: PickerKind, state: &State, now: SystemTime) -> Vec<AppEffect> {
+    pub(crate) fn toggle_picker(&mut self, of: PickerKind, state: &SpaceState, now: SystemTime) -> Vec<AppEffect> {
         self.keys = None;
         if self.choices.open.take().is_some_and(|open| open.of == of) {
             return Vec::new();
@@ -162,7 +162,7 @@ impl App {
 
     /// Returns true if exactly one agent is addressed and has entries for this list. If false, the caller sends the
     /// command to the space, which reports the reason.
-    pub(super) fn has_choices(&self, of: PickerKind, state: &State) -> bool {
+    pub(super) fn has_choices(&self, of: PickerKind, state: &SpaceState) -> bool {
         addressed(state).is_ok_and(|(_, one)| match of {
             PickerKind::Model => !one.capabilities.models.is_empty(),
             PickerKind::Mode => !one.capabilities.modes.is_empty(),
@@ -171,7 +171,7 @@ impl App {
     }
 
     /// Updates the rows of the open list from the state.
-    pub(crate) fn refresh_picker(&mut self, state: &State, now: SystemTime) {
+    pub(crate) fn refresh_picker(&mut self, state: &SpaceState, now: SystemTime) {
         let Some(open) = &mut self.choices.open else { return };
         let of_whose = open.owner.as_ref().and_then(|id| state.participants.get(id));
         let rows = match (open.of, of_whose) {
@@ -184,14 +184,14 @@ impl App {
         open.picker.set_rows(rows);
     }
 
-    pub(crate) fn picker_gesture(&mut self, gesture: &Gesture, state: &State) -> Vec<AppEffect> {
+    pub(crate) fn picker_gesture(&mut self, gesture: &Gesture, state: &SpaceState) -> Vec<AppEffect> {
         let Some(open) = &mut self.choices.open else { return Vec::new() };
         let picked = open.picker.handle(gesture);
         self.picked(picked, state)
     }
 
     /// Handles a click on the row at this index.
-    pub(crate) fn click_row(&mut self, place: usize, state: &State) -> Vec<AppEffect> {
+    pub(crate) fn click_row(&mut self, place: usize, state: &SpaceState) -> Vec<AppEffect> {
         let Some(open) = &mut self.choices.open else { return Vec::new() };
         let picked = open.picker.choose(place);
         self.picked(picked, state)
@@ -203,7 +203,7 @@ impl App {
         }
     }
 
-    fn picked(&mut self, picked: PickerOutcome, state: &State) -> Vec<AppEffect> {
+    fn picked(&mut self, picked: PickerOutcome, state: &SpaceState) -> Vec<AppEffect> {
         let PickerOutcome::Chosen(key) = picked else { return Vec::new() };
         let Some(mut open) = self.choices.open.take() else { return Vec::new() };
         let set = |setting: Setting| match &open.owner {
@@ -243,7 +243,7 @@ impl App {
     }
 
     /// Directs chat to this agent. If the agent has not joined, starts it first.
-    pub(super) fn select_agent(&mut self, agent: String, state: &State) -> Vec<AppEffect> {
+    pub(super) fn select_agent(&mut self, agent: String, state: &SpaceState) -> Vec<AppEffect> {
         match joined_agent(state, &agent) {
             Some(id) => vec![ask(ConversationCommand::Target(TargetCommand::Only(vec![id.clone()])))],
             None => self.invite(agent, None),
@@ -259,7 +259,7 @@ impl App {
     pub(crate) fn on_agent_answer(
         &mut self,
         answer: BackgroundAnswer,
-        state: &State,
+        state: &SpaceState,
         now: SystemTime,
     ) -> Vec<AppEffect> {
         let mut effects = Vec::new();
@@ -303,8 +303,15 @@ impl App {
     }
 
     /// Reports the reason why an agent could not be started. The list of agents is opened to show the reason, because
-    /// the status bar has only one line.
-    fn invite_failed(&mut self, agent: &str, refusal: &SpaceRefusal, state: &State, now: SystemTime) -> Vec<AppEffect> {
+    /// the status bar has only one line. The list is not opened while the user writes, or while a question or another
+    /// list is open.
+    fn invite_failed(
+        &mut self,
+        agent: &str,
+        refusal: &SpaceRefusal,
+        state: &SpaceState,
+        now: SystemTime,
+    ) -> Vec<AppEffect> {
         self.warn(format!("{agent}: {refusal}"), now);
         if self.dialog.is_open() || !self.composer.is_empty() || self.choices.is_open() {
             return Vec::new();
@@ -318,7 +325,7 @@ impl App {
     }
 
     /// Switches the addressed agent to its next mode.
-    pub(super) fn cycle_mode(&mut self, state: &State, now: SystemTime) -> Vec<AppEffect> {
+    pub(super) fn cycle_mode(&mut self, state: &SpaceState, now: SystemTime) -> Vec<AppEffect> {
         let (id, one) = match addressed(state) {
             Ok(addressed) => addressed,
             Err(problem) => {
@@ -351,7 +358,7 @@ fn ask(command: ConversationCommand) -> AppEffect {
 
 /// Returns the agent that receives chat messages. The error is a message for the user: no agent or several agents
 /// receive them.
-pub(crate) fn addressed(state: &State) -> Result<(&ParticipantId, &Participant), String> {
+pub(crate) fn addressed(state: &SpaceState) -> Result<(&ParticipantId, &Participant), String> {
     let targets = state.targets.effective();
     let there = |one: &Participant| !one.session.as_ref().is_some_and(|at| matches!(at.activity, Activity::Gone(_)));
     let agents = state.present().filter(|(id, one)| {
@@ -368,7 +375,7 @@ pub(crate) fn addressed(state: &State) -> Result<(&ParticipantId, &Participant),
     }
 }
 
-fn joined_agent<'a>(state: &'a State, agent: &str) -> Option<&'a ParticipantId> {
+fn joined_agent<'a>(state: &'a SpaceState, agent: &str) -> Option<&'a ParticipantId> {
     let there = |one: &Participant| !one.session.as_ref().is_some_and(|at| matches!(at.activity, Activity::Gone(_)));
     state
         .present()
@@ -399,7 +406,7 @@ fn named(list: &[AgentOption], current: Option<&str>) -> Vec<PickerRow> {
 }
 
 /// Returns the rows of the list of agents: joined agents, then available agents, then agents that cannot be used.
-fn agents(cards: &[AgentCard], state: &State) -> Vec<PickerRow> {
+fn agents(cards: &[AgentCard], state: &SpaceState) -> Vec<PickerRow> {
     let targets = state.targets.effective();
     let mut rows: Vec<(u8, PickerRow)> = Vec::new();
     let here = |id: &str| {
@@ -430,7 +437,7 @@ fn agents(cards: &[AgentCard], state: &State) -> Vec<PickerRow> {
                     LoginState::NotNeeded | LoginState::Unknown | LoginState::No => "installed".to_owned(),
                 };
                 let account = match &card.login {
-                    LoginState::Yes { account: Some(account) } => format!(" Logged in as {account}."),
+                    LoginState::Yes { account: Some(account) } => format!(" Logged in with {account}."),
                     _ => String::new(),
                 };
                 row.details = format!("Enter: start this agent and send messages only to it.{account}");

@@ -3,20 +3,20 @@
 use wh_core::slash::{self, CompletionSource, HelpListing};
 use wh_core::space::event::ParticipantRole;
 use wh_core::space::harness::AgentOption;
-use wh_core::space::state::State;
+use wh_core::space::state::SpaceState;
 
 use super::{App, AppEffect};
 use crate::composer::{CompletionCandidate, TokenKind};
 
 /// Completion data that is not part of the mirrored state.
 #[derive(Debug, Default)]
-pub(super) struct Completions {
+pub(super) struct CompletionFiles {
     files: Vec<CompletionCandidate>,
     /// True if the token at the caret was a file name after the last edit.
     naming: bool,
 }
 
-impl Completions {
+impl CompletionFiles {
     pub(super) fn files(&mut self, files: Vec<String>) {
         self.files = files.into_iter().map(|file| CompletionCandidate::new(file, "")).collect();
     }
@@ -25,7 +25,7 @@ impl Completions {
 impl App {
     /// Offers candidates for the token at the caret. Returns the effect that lists the files if the user has just begun
     /// a file name.
-    pub(super) fn complete(&mut self, state: &State) -> Option<AppEffect> {
+    pub(super) fn complete(&mut self, state: &SpaceState) -> Option<AppEffect> {
         let token = self.composer.token();
         let kind = token.as_ref().map(|token| token.kind);
         let began = kind == Some(TokenKind::File) && !self.completions.naming;
@@ -41,7 +41,7 @@ impl App {
     }
 }
 
-fn commands(state: &State) -> Vec<CompletionCandidate> {
+fn commands(state: &SpaceState) -> Vec<CompletionCandidate> {
     let mut all: Vec<CompletionCandidate> =
         slash::ROWS.iter().map(|row| CompletionCandidate::new(row.name(), row.about())).collect();
     for (id, participant) in state.present() {
@@ -62,7 +62,7 @@ fn words(line: &str) -> Option<(&str, Vec<&str>)> {
 }
 
 /// Returns candidates for the last argument of a command line.
-fn arguments(line: &str, state: &State) -> Vec<CompletionCandidate> {
+fn arguments(line: &str, state: &SpaceState) -> Vec<CompletionCandidate> {
     let Some((row, mut words)) = words(line).and_then(|(name, words)| Some((slash::find(name)?, words))) else {
         return Vec::new();
     };
@@ -73,7 +73,7 @@ fn arguments(line: &str, state: &State) -> Vec<CompletionCandidate> {
     sources.flat_map(|source| candidates(*source, words.last().copied(), state)).collect()
 }
 
-fn candidates(source: CompletionSource, before: Option<&str>, state: &State) -> Vec<CompletionCandidate> {
+fn candidates(source: CompletionSource, before: Option<&str>, state: &SpaceState) -> Vec<CompletionCandidate> {
     let named = |list: &[AgentOption]| {
         list.iter().map(|one| CompletionCandidate::new(one.id.as_str(), one.title.as_str())).collect::<Vec<_>>()
     };
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn arguments_complete_as_their_row_says() {
-        let mut state = State::new("test", "me".into());
+        let mut state = SpaceState::new("test", "me".into());
         let joined = SpaceEvent::Joined("demo".into(), ParticipantRole::Agent);
         state.apply(&joined, std::time::SystemTime::UNIX_EPOCH);
         let offered = |line: &str| -> Vec<String> {

@@ -9,7 +9,7 @@ use wh_core::input::{Gesture, KeyPress};
 use wh_core::space::ItemId;
 use wh_core::space::item::Item;
 use wh_core::space::question::{Answer, OptionMeaning, Question};
-use wh_core::space::state::State;
+use wh_core::space::state::SpaceState;
 use wh_core::terminal::Size;
 
 use super::reading::ReadProgress;
@@ -80,8 +80,8 @@ pub(crate) struct Dialog {
     question_focused: bool,
     /// Time until which typing goes to the composer. Cleared by the first frame after that time.
     draft_until: Option<SystemTime>,
-    /// Time until which answers are ignored, because an answer may be meant for the previous question. Cleared by the
-    /// first frame after that time.
+    /// Time until which answers are ignored, because an answer may be meant for the previous content of the dialog.
+    /// Cleared by the first frame after that time.
     ignore_until: Option<SystemTime>,
     /// Time at which the last question closed; `None` if another question followed it.
     closed: Option<SystemTime>,
@@ -97,7 +97,7 @@ pub(crate) struct PendingConfirmation {
 
 impl Dialog {
     /// Returns the question to show, and the number of open questions that have not been answered in this UI.
-    pub(crate) fn current<'a>(&self, state: &'a State) -> Option<(&'a Arc<Item>, &'a Question, usize)> {
+    pub(crate) fn current<'a>(&self, state: &'a SpaceState) -> Option<(&'a Arc<Item>, &'a Question, usize)> {
         let mut waiting = state.questions().filter(|item| !self.answered.contains(&item.id));
         let item = waiting.next()?;
         Some((item, item.open_question()?, 1 + waiting.count()))
@@ -133,7 +133,7 @@ impl Dialog {
 
     /// Sets the size of the terminal. After a resize, answers that grant a permission are rejected until a frame has
     /// shown the end of the question again.
-    pub(crate) fn resize(&mut self, size: Size, state: &State, now: SystemTime) {
+    pub(crate) fn resize(&mut self, size: Size, state: &SpaceState, now: SystemTime) {
         if !self.read_progress.resize(size) {
             return;
         }
@@ -160,7 +160,7 @@ impl Dialog {
         self.draft_until.is_some()
     }
 
-    /// Returns true if answers are ignored, because the question has just replaced another question.
+    /// Returns true if answers are ignored, because the content of the dialog has just changed.
     pub(crate) fn ignores_answers(&self) -> bool {
         self.ignore_until.is_some()
     }
@@ -201,9 +201,9 @@ impl Dialog {
         self.drawn.is_none() && is_answer(gesture)
     }
 
-    /// Shows the next question if the current question is closed. `writing` is the time of the last edit in the
-    /// composer.
-    pub(crate) fn follow_state(&mut self, state: &State, writing: Option<SystemTime>, now: SystemTime) {
+    /// Shows the next question if the current question is closed or was answered in this UI. `writing` is the time of
+    /// the last edit in the composer.
+    pub(crate) fn follow_state(&mut self, state: &SpaceState, writing: Option<SystemTime>, now: SystemTime) {
         self.answered.retain(|id| state.items.get(id).is_some_and(|item| item.open_question().is_some()));
         let follows = self.shown.is_some();
         let next = self.current(state).map(|(item, question, _)| {
@@ -273,7 +273,7 @@ impl Dialog {
 
     /// Returns from the confirmation or the text field to the options. Returns false if the options already have the
     /// focus.
-    pub(crate) fn leave_field(&mut self, state: &State) -> bool {
+    pub(crate) fn leave_field(&mut self, state: &SpaceState) -> bool {
         if self.confirming.take().is_some() {
             return true;
         }
@@ -292,7 +292,7 @@ impl Dialog {
     }
 
     /// Chooses the option at this index, as a click does.
-    pub(crate) fn choose(&mut self, place: usize, state: &State) -> DialogOutcome {
+    pub(crate) fn choose(&mut self, place: usize, state: &SpaceState) -> DialogOutcome {
         let Some((item, question, _)) = self.current(state) else { return DialogOutcome::Nothing };
         if self.confirming.is_some() {
             return self.confirm(place, item);
@@ -341,7 +341,7 @@ impl Dialog {
         }
     }
 
-    pub(crate) fn handle(&mut self, gesture: &Gesture, state: &State) -> DialogOutcome {
+    pub(crate) fn handle(&mut self, gesture: &Gesture, state: &SpaceState) -> DialogOutcome {
         let Some((item, question, _)) = self.current(state) else { return DialogOutcome::Nothing };
         if self.in_field(question) {
             if is_open_key(gesture) {
@@ -370,7 +370,7 @@ impl Dialog {
         }
     }
 
-    fn press(&mut self, press: &KeyPress, question: &Question, state: &State) -> DialogOutcome {
+    fn press(&mut self, press: &KeyPress, question: &Question, state: &SpaceState) -> DialogOutcome {
         // The arrow keys scroll until the end has been shown.
         let reads = !self.read_progress.is_complete() && self.confirming.is_none();
         match press.to_string().as_str() {

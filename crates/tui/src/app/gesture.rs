@@ -7,7 +7,7 @@ use ratatui::layout::Position;
 use wh_core::input::{Gesture, KeyPress, Mouse, MouseAction, MouseButton};
 use wh_core::slash::UiCommand;
 use wh_core::space::command::ConversationCommand;
-use wh_core::space::state::State;
+use wh_core::space::state::SpaceState;
 
 use super::dialog::{DialogOutcome, is_one_key};
 use super::{App, AppEffect, ClickTarget, SentCommand, busy};
@@ -23,7 +23,7 @@ const WHEEL_LINES: isize = 3;
 
 impl App {
     /// Handles a gesture and returns the effects that the event loop must perform.
-    pub(crate) fn gesture(&mut self, gesture: &Gesture, state: &State, now: SystemTime) -> Vec<AppEffect> {
+    pub(crate) fn gesture(&mut self, gesture: &Gesture, state: &SpaceState, now: SystemTime) -> Vec<AppEffect> {
         let leaving = self.quit_until.take().is_some_and(|until| until > now);
         if self.too_small {
             return self.too_small_gesture(gesture, leaving, now);
@@ -55,7 +55,7 @@ impl App {
 
     /// Returns true if the text has several characters, no pane covers the conversation, and an open pane handles typed
     /// characters one by one. For example, a digit answers a question.
-    fn types_into_pane(&self, typed: &str, state: &State) -> bool {
+    fn types_into_pane(&self, typed: &str, state: &SpaceState) -> bool {
         !is_one_key(typed)
             && !panes::covered(self, state)
             && PANES.iter().any(|pane| pane.takes_characters(self, state))
@@ -66,7 +66,7 @@ impl App {
         press: &KeyPress,
         gesture: &Gesture,
         leaving: bool,
-        state: &State,
+        state: &SpaceState,
         now: SystemTime,
     ) -> Vec<AppEffect> {
         match press.to_string().as_str() {
@@ -96,7 +96,7 @@ impl App {
 
     /// Handles Esc with the first action that applies: close the topmost layer, interrupt the busy agents, clear the
     /// composer, return to the end of the conversation.
-    fn escape(&mut self, gesture: &Gesture, state: &State) -> Vec<AppEffect> {
+    fn escape(&mut self, gesture: &Gesture, state: &SpaceState) -> Vec<AppEffect> {
         if PANES.iter().any(|pane| pane.escape(self, state)) {
             return Vec::new();
         }
@@ -119,7 +119,7 @@ impl App {
 
     /// Handles Ctrl+C with the first action that applies: quit on a second press, close a list, interrupt the busy
     /// agents, clear the composer.
-    fn stop(&mut self, leaving: bool, state: &State, now: SystemTime) -> Vec<AppEffect> {
+    fn stop(&mut self, leaving: bool, state: &SpaceState, now: SystemTime) -> Vec<AppEffect> {
         if leaving {
             return vec![AppEffect::Leave];
         }
@@ -147,14 +147,14 @@ impl App {
     }
 
     /// Handles input that is not bound to a screen action.
-    fn write(&mut self, gesture: &Gesture, state: &State, now: SystemTime) -> Vec<AppEffect> {
+    fn write(&mut self, gesture: &Gesture, state: &SpaceState, now: SystemTime) -> Vec<AppEffect> {
         let composes = !panes::covered(self, state) && self.defers_to_composer(gesture, now);
         self.write_to(gesture, composes, state, now)
     }
 
     /// Handles input like [`write`](Self::write), but the caller chooses the receiver: if `composes` is true, the panes
     /// do not receive the input.
-    fn write_to(&mut self, gesture: &Gesture, composes: bool, state: &State, now: SystemTime) -> Vec<AppEffect> {
+    fn write_to(&mut self, gesture: &Gesture, composes: bool, state: &SpaceState, now: SystemTime) -> Vec<AppEffect> {
         for pane in PANES.iter().filter(|_| !composes) {
             if pane.is_open(self, state)
                 && let Some(effects) = pane.typed(self, gesture, state, now)
@@ -201,7 +201,7 @@ impl App {
     pub(crate) fn apply_dialog_outcome(
         &mut self,
         outcome: DialogOutcome,
-        state: &State,
+        state: &SpaceState,
         now: SystemTime,
     ) -> Option<Vec<AppEffect>> {
         match outcome {
@@ -220,7 +220,7 @@ impl App {
         }
     }
 
-    fn mouse(&mut self, mouse: &Mouse, gesture: &Gesture, state: &State, now: SystemTime) -> Vec<AppEffect> {
+    fn mouse(&mut self, mouse: &Mouse, gesture: &Gesture, state: &SpaceState, now: SystemTime) -> Vec<AppEffect> {
         let spot = self.click_target_at(Position::new(mouse.x, mouse.y));
         let lines = match mouse.action {
             MouseAction::WheelUp => -WHEEL_LINES,

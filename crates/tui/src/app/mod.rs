@@ -20,9 +20,9 @@ use wh_client::MirrorChange;
 use wh_core::slash::UiCommand;
 use wh_core::space::command::{CommandAccepted, ConversationCommand, SpaceRefusal};
 use wh_core::space::event::{Activity, ParticipantRole};
-use wh_core::space::item::Level;
+use wh_core::space::item::NoticeLevel;
 use wh_core::space::question::Answer;
-use wh_core::space::state::{Participant, State};
+use wh_core::space::state::{Participant, SpaceState};
 use wh_core::space::{ItemId, ParticipantId};
 
 pub(crate) use choosing::{BackgroundAnswer, BackgroundQuery, PickerKind, PickerState};
@@ -36,7 +36,7 @@ use crate::options::TuiOptions;
 use crate::panes::{self, PANES, Pane, PanePart};
 use crate::theme::Theme;
 use crate::transcript::Transcript;
-use completion::Completions;
+use completion::CompletionFiles;
 
 /// Duration for which the status bar shows an informational notice. A warning is shown twice as long.
 const NOTICE_DURATION: Duration = Duration::from_secs(6);
@@ -67,7 +67,7 @@ pub(crate) struct SentCommand {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StatusNotice {
     pub(crate) text: String,
-    pub(crate) level: Level,
+    pub(crate) level: NoticeLevel,
     pub(crate) until: SystemTime,
 }
 
@@ -79,8 +79,8 @@ pub(crate) enum ClickTarget {
     Transcript,
 }
 
-/// Detects whether a user is typing single keys or a program is sending whole lines. A user may still be typing after
-/// Enter.
+/// Detects whether a user is typing single keys or a program is sending whole lines. The result remains valid after
+/// Enter, because the user may still be typing.
 #[derive(Debug, Default)]
 struct TypingDetector {
     last: Option<SystemTime>,
@@ -110,7 +110,7 @@ pub(crate) struct App {
     pub(crate) choices: PickerState,
     /// Pager for the full text of the open question; `None` if the pager is closed.
     pub(crate) pager: Option<Pager>,
-    completions: Completions,
+    completions: CompletionFiles,
     /// First visible line of the list of keys; `None` if the list is closed.
     pub(crate) keys: Option<usize>,
     pub(crate) verbose: bool,
@@ -138,7 +138,7 @@ impl App {
             tools: SidebarState::default(),
             choices: PickerState::default(),
             pager: None,
-            completions: Completions::default(),
+            completions: CompletionFiles::default(),
             keys: None,
             verbose: false,
             show_streams: false,
@@ -168,13 +168,13 @@ impl App {
     }
 
     /// Updates the UI after the mirrored state has changed.
-    pub(crate) fn sync(&mut self, state: &State, change: &MirrorChange, now: SystemTime) {
+    pub(crate) fn sync(&mut self, state: &SpaceState, change: &MirrorChange, now: SystemTime) {
         self.transcript.sync(state, change);
         PANES.iter().for_each(|pane| pane.sync(self, state, change, now));
     }
 
     /// Executes a command that concerns only the UI.
-    pub(crate) fn ui(&mut self, command: UiCommand, state: &State, now: SystemTime) -> Vec<AppEffect> {
+    pub(crate) fn ui(&mut self, command: UiCommand, state: &SpaceState, now: SystemTime) -> Vec<AppEffect> {
         match command {
             UiCommand::Verbose => {
                 self.verbose = !self.verbose;
@@ -203,7 +203,7 @@ impl App {
         &mut self,
         request: SentCommand,
         answer: Result<CommandAccepted, SpaceRefusal>,
-        state: &State,
+        state: &SpaceState,
         now: SystemTime,
     ) -> Vec<AppEffect> {
         match answer {
@@ -240,7 +240,7 @@ impl App {
     }
 
     /// Sets the files that can complete an `@`.
-    pub(crate) fn files(&mut self, files: Vec<String>, state: &State) {
+    pub(crate) fn files(&mut self, files: Vec<String>, state: &SpaceState) {
         self.completions.files(files);
         let _ = self.complete(state);
     }
@@ -251,14 +251,15 @@ impl App {
     }
 
     pub(crate) fn inform(&mut self, text: impl Into<String>, now: SystemTime) {
-        self.notice = Some(StatusNotice { text: text.into(), level: Level::Info, until: now + NOTICE_DURATION });
+        self.notice = Some(StatusNotice { text: text.into(), level: NoticeLevel::Info, until: now + NOTICE_DURATION });
     }
 
     fn warn(&mut self, text: impl Into<String>, now: SystemTime) {
-        self.notice = Some(StatusNotice { text: text.into(), level: Level::Warning, until: now + 2 * NOTICE_DURATION });
+        self.notice =
+            Some(StatusNotice { text: text.into(), level: NoticeLevel::Warning, until: now + 2 * NOTICE_DURATION });
     }
 
-    pub(crate) fn sync_dialog(&mut self, state: &State, now: SystemTime) {
+    pub(crate) fn sync_dialog(&mut self, state: &SpaceState, now: SystemTime) {
         let draft = self.last_edit.filter(|_| !self.composer.is_empty());
         let writing = draft.into_iter().chain(self.typing.by_hand).max();
         self.dialog.follow_state(state, writing, now);
@@ -270,7 +271,7 @@ impl App {
         time_left(self.quit_until, now)
     }
 
-    fn answer(&mut self, question: ItemId, answer: Answer, state: &State, now: SystemTime) -> Vec<AppEffect> {
+    fn answer(&mut self, question: ItemId, answer: Answer, state: &SpaceState, now: SystemTime) -> Vec<AppEffect> {
         self.dialog.mark_answered(question.clone());
         self.sync_dialog(state, now);
         vec![AppEffect::Ask(SentCommand {
@@ -291,7 +292,7 @@ fn time_left(until: Option<SystemTime>, now: SystemTime) -> Option<Duration> {
 }
 
 /// Returns true if an agent is working, or waits for an answer during a turn.
-pub(crate) fn busy(state: &State) -> bool {
+pub(crate) fn busy(state: &SpaceState) -> bool {
     let unfinished = || state.turns.values().any(|turn| turn.end.is_none());
     state.participants.values().any(|one| match one.session.as_ref().map(|status| &status.activity) {
         Some(Activity::Working(_) | Activity::Waiting(_)) => true,
@@ -301,7 +302,7 @@ pub(crate) fn busy(state: &State) -> bool {
 }
 
 /// Returns the first agent that receives chat messages. The status bar shows the model and costs of this agent.
-pub(crate) fn primary_agent(state: &State) -> Option<(&ParticipantId, &Participant)> {
+pub(crate) fn primary_agent(state: &SpaceState) -> Option<(&ParticipantId, &Participant)> {
     let targets = state.targets.effective();
     let mut agents = state.present().filter(|(_, one)| one.role == ParticipantRole::Agent);
     agents.find(|(id, _)| targets.is_none_or(|targets| targets.contains(id)))

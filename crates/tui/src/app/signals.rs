@@ -4,7 +4,7 @@
 use std::time::{Duration, SystemTime};
 
 use wh_core::slash::Visibility;
-use wh_core::space::state::State;
+use wh_core::space::state::SpaceState;
 
 /// Minimum screen width at which the board is docked beside the conversation.
 pub(crate) const MIN_DOCKED_WIDTH: u16 = 110;
@@ -45,7 +45,7 @@ impl BoardVisibility {
 
     /// Updates the visibility for a frame of this width. Returns the time until the visibility may change without an
     /// event.
-    pub(crate) fn decide(&mut self, state: &State, width: u16, now: SystemTime) -> Option<Duration> {
+    pub(crate) fn decide(&mut self, state: &SpaceState, width: u16, now: SystemTime) -> Option<Duration> {
         let (open, wake) = match self.requested {
             Some(Visibility::Open) => (true, None),
             Some(Visibility::Close) => (false, None),
@@ -55,7 +55,7 @@ impl BoardVisibility {
         wake
     }
 
-    fn automatic(&mut self, state: &State, width: u16, now: SystemTime) -> (bool, Option<Duration>) {
+    fn automatic(&mut self, state: &SpaceState, width: u16, now: SystemTime) -> (bool, Option<Duration>) {
         if width < MIN_DOCKED_WIDTH {
             return (false, None);
         }
@@ -93,8 +93,8 @@ mod tests {
         SystemTime::UNIX_EPOCH + Duration::from_millis(milliseconds)
     }
 
-    fn with_acknowledgement() -> State {
-        let mut state = State::new("test", "me".into());
+    fn with_acknowledgement() -> SpaceState {
+        let mut state = SpaceState::new("test", "me".into());
         let wanted = Acknowledgement { item: "m1".into(), from: "me".into(), to: "demo".into(), at: at(0) };
         state.apply(&SpaceEvent::AcknowledgementWanted(wanted), at(0));
         state
@@ -105,7 +105,7 @@ mod tests {
         let mut signals = BoardVisibility::default();
         assert_eq!(signals.decide(&with_acknowledgement(), 120, at(200)), Some(Duration::from_millis(800)));
         assert!(!signals.is_open());
-        signals.decide(&State::new("test", "me".into()), 120, at(300));
+        signals.decide(&SpaceState::new("test", "me".into()), 120, at(300));
         assert!(!signals.is_open());
     }
 
@@ -114,7 +114,7 @@ mod tests {
         let mut signals = BoardVisibility::default();
         signals.decide(&with_acknowledgement(), 120, at(1500));
         assert!(signals.is_open());
-        let empty = State::new("test", "me".into());
+        let empty = SpaceState::new("test", "me".into());
         assert_eq!(signals.decide(&empty, 120, at(2500)), Some(Duration::from_secs(4)));
         assert!(signals.is_open());
         assert_eq!(signals.decide(&empty, 120, at(6500)), None);

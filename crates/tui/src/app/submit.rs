@@ -3,16 +3,16 @@
 use std::time::SystemTime;
 
 use wh_core::line::ComposerLine;
-use wh_core::slash::Slash;
+use wh_core::slash::SlashCommand;
 use wh_core::space::command::ConversationCommand;
 use wh_core::space::harness::Call;
 use wh_core::space::roster::AgentRequest;
-use wh_core::space::state::State;
+use wh_core::space::state::SpaceState;
 
 use super::{App, AppEffect, PickerKind, SentCommand};
 
 impl App {
-    pub(super) fn submit(&mut self, text: String, state: &State, now: SystemTime) -> Vec<AppEffect> {
+    pub(super) fn submit(&mut self, text: String, state: &SpaceState, now: SystemTime) -> Vec<AppEffect> {
         self.transcript.follow();
         self.notice = None;
         let asked = match ComposerLine::read(&text) {
@@ -20,8 +20,8 @@ impl App {
             Err(mistake) => return vec![refused(text, mistake.to_string())],
         };
         let command = match asked {
-            Slash::Ui(command) => return self.ui(command, state, now),
-            Slash::Space(command) => command,
+            SlashCommand::Ui(command) => return self.ui(command, state, now),
+            SlashCommand::Space(command) => command,
         };
         match command {
             // The space only adds the agent. The UI also directs chat to the agent.

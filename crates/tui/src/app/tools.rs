@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime};
 
 use wh_client::MirrorChange;
 use wh_core::slash::Visibility;
-use wh_core::space::item::{Body, Item, Progress, ToolCall};
-use wh_core::space::state::State;
+use wh_core::space::item::{Item, ItemBody, ItemProgress, ToolCall};
+use wh_core::space::state::SpaceState;
 use wh_core::space::{ItemId, ParticipantId};
 
 /// Minimum screen width at which the sidebar opens automatically. Leaves 80 columns for the conversation.
@@ -57,7 +57,7 @@ impl SidebarState {
         self.open
     }
 
-    /// Updates the visibility for a frame of this width.
+    /// Decides whether the sidebar is open in a frame of this width.
     pub(crate) fn decide(&mut self, width: u16) {
         self.open = match self.requested {
             Some(Visibility::Open) => true,
@@ -72,7 +72,7 @@ impl SidebarState {
     }
 
     /// Records the tool calls that changed in the space.
-    pub(crate) fn sync(&mut self, state: &State, change: &MirrorChange, now: SystemTime) {
+    pub(crate) fn sync(&mut self, state: &SpaceState, change: &MirrorChange, now: SystemTime) {
         if change.reset {
             self.calls.clear();
             state.items.iter().for_each(|item| self.note(item, now));
@@ -82,7 +82,7 @@ impl SidebarState {
     }
 
     fn note(&mut self, item: &Arc<Item>, now: SystemTime) {
-        let Body::Tool(call) = &item.body else { return };
+        let ItemBody::Tool(call) = &item.body else { return };
         let calls = self.calls.entry(item.from.clone()).or_default();
         let over = call.status.is_over();
         if let Some(known) = calls.iter_mut().rev().find(|known| known.id == item.id) {
@@ -103,7 +103,7 @@ impl SidebarState {
     /// Returns the calls of each agent, oldest first.
     pub(crate) fn of_agents<'a>(
         &'a self,
-        state: &'a State,
+        state: &'a SpaceState,
     ) -> impl Iterator<Item = (&'a ParticipantId, Vec<SidebarCallView<'a>>)> {
         self.calls.iter().filter_map(|(agent, calls)| {
             let seen: Vec<SidebarCallView<'a>> = calls.iter().filter_map(|noted| noted.seen(state)).collect();
@@ -113,9 +113,9 @@ impl SidebarState {
 }
 
 impl SidebarCall {
-    fn seen<'a>(&self, state: &'a State) -> Option<SidebarCallView<'a>> {
-        let item = state.items.get(&self.id).filter(|item| item.progress != Progress::Retracted)?;
-        let Body::Tool(call) = &item.body else { return None };
+    fn seen<'a>(&self, state: &'a SpaceState) -> Option<SidebarCallView<'a>> {
+        let item = state.items.get(&self.id).filter(|item| item.progress != ItemProgress::Retracted)?;
+        let ItemBody::Tool(call) = &item.body else { return None };
         Some(SidebarCallView { item, call, took: self.took })
     }
 }
@@ -141,8 +141,8 @@ mod tests {
             status,
             output: vec![],
         };
-        let progress = if status.is_over() { Progress::Done } else { Progress::Growing };
-        let (from, body) = ("demo".into(), Body::Tool(call));
+        let progress = if status.is_over() { ItemProgress::Done } else { ItemProgress::Growing };
+        let (from, body) = ("demo".into(), ItemBody::Tool(call));
         SpaceEvent::Item(Arc::new(Item {
             id: id.into(),
             from,
@@ -157,7 +157,7 @@ mod tests {
         }))
     }
 
-    fn happens(state: &mut State, tools: &mut SidebarState, now: u64, events: &[SpaceEvent]) {
+    fn happens(state: &mut SpaceState, tools: &mut SidebarState, now: u64, events: &[SpaceEvent]) {
         let mut change = MirrorChange::default();
         for event in events {
             state.apply(event, at(now));
@@ -168,14 +168,14 @@ mod tests {
         tools.sync(state, &change, at(now));
     }
 
-    fn took(tools: &SidebarState, state: &State) -> Vec<(String, Option<u64>)> {
+    fn took(tools: &SidebarState, state: &SpaceState) -> Vec<(String, Option<u64>)> {
         let calls = tools.of_agents(state).flat_map(|(_, calls)| calls);
         calls.map(|seen| (seen.item.id.to_string(), seen.took.map(|took| took.as_secs()))).collect()
     }
 
     #[test]
     fn calls_are_in_order_and_have_a_duration_if_their_end_was_observed() {
-        let (mut state, mut tools) = (State::new("test", "me".into()), SidebarState::default());
+        let (mut state, mut tools) = (SpaceState::new("test", "me".into()), SidebarState::default());
         state.apply(&SpaceEvent::Joined("demo".into(), ParticipantRole::Agent), at(0));
         let begun = [call("a", 2, ToolStatus::Running), call("b", 1, ToolStatus::Completed)];
         happens(&mut state, &mut tools, 2, &begun);
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn only_the_latest_calls_are_stored() {
-        let (mut state, mut tools) = (State::new("test", "me".into()), SidebarState::default());
+        let (mut state, mut tools) = (SpaceState::new("test", "me".into()), SidebarState::default());
         for number in 0..300 {
             let one = call(&format!("c{number}"), number, ToolStatus::Completed);
             happens(&mut state, &mut tools, number, &[one]);
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn it_opens_by_itself_if_there_is_room_and_content() {
-        let (mut state, mut tools) = (State::new("test", "me".into()), SidebarState::default());
+        let (mut state, mut tools) = (SpaceState::new("test", "me".into()), SidebarState::default());
         let open = |tools: &mut SidebarState, width| {
             tools.decide(width);
             tools.is_open()

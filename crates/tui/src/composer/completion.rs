@@ -21,7 +21,7 @@ pub struct CompletionToken {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenKind {
-    /// Name of a command: a word at the beginning of the text that begins with `/`.
+    /// Name of a command: the first word of the text, if the word begins with `/`.
     Command,
     /// Name of a file: a word that begins with `@`.
     File,

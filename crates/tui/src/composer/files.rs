@@ -19,9 +19,9 @@ impl Default for FileListLimits {
     }
 }
 
-/// Lists the files and directories below `root` as sorted relative paths; directories end with `/`. Ignored files,
-/// `.git`, and names that contain whitespace or control characters are omitted. Blocks on disk access and must not be
-/// called in the event loop.
+/// Lists the files and directories below `root` as sorted relative paths; directories end with `/`. Files that git
+/// ignores, `.git`, and names that contain whitespace or control characters are omitted. Blocks on disk access and must
+/// not be called in the event loop.
 #[must_use]
 pub fn list(root: &Path, files: FileListLimits) -> Vec<String> {
     let walk = WalkBuilder::new(root)

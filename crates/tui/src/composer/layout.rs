@@ -15,7 +15,7 @@ const TAB_SPACES: &str = "    ";
 
 /// Grapheme of the text with its position in a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Glyph {
+pub(super) struct PlacedGrapheme {
     /// Byte offset of the grapheme in the text.
     pub(super) offset: usize,
     pub(super) shown: String,
@@ -26,7 +26,7 @@ pub(super) struct Glyph {
 #[derive(Debug, Default)]
 pub(super) struct LayoutRow {
     pub(super) start: usize,
-    pub(super) glyphs: Vec<Glyph>,
+    pub(super) glyphs: Vec<PlacedGrapheme>,
     width: usize,
     /// True if the row ends because it is full, and the line continues in the next row.
     wrapped: bool,
@@ -51,7 +51,7 @@ impl ComposerLayout {
                 rows.push(std::mem::replace(&mut row, LayoutRow { start: offset + 1, ..LayoutRow::default() }));
                 continue;
             }
-            let glyph = Glyph::new(offset, grapheme, chips, room);
+            let glyph = PlacedGrapheme::new(offset, grapheme, chips, room);
             if row.width + glyph.width > room && !row.glyphs.is_empty() {
                 row.end = offset;
                 row.wrapped = true;
@@ -80,7 +80,8 @@ impl ComposerLayout {
         (row, before.map(|glyph| glyph.width).sum())
     }
 
-    /// Returns the offset in the text of the character at a column of a row, or of the nearest character to the left.
+    /// Returns the offset in the text of the character at a column of a row; `None` if there is no such row. For a
+    /// column after the last character, returns the end of the row, or the last character if the row is wrapped.
     pub(super) fn offset(&self, row: usize, column: usize) -> Option<usize> {
         let row = self.rows.get(row)?;
         let mut at = 0;
@@ -96,7 +97,7 @@ impl ComposerLayout {
     }
 }
 
-impl Glyph {
+impl PlacedGrapheme {
     fn new(offset: usize, grapheme: &str, chips: &PasteChips, room: usize) -> Self {
         let label = grapheme.chars().next().and_then(|first| chips.label(first));
         let chip = label.is_some();

@@ -181,7 +181,7 @@ impl Composer {
         self.completion.as_ref()
     }
 
-    /// Replaces the token with the selected candidate. Returns false if no candidate is selected.
+    /// Replaces the token with the selected candidate. Returns false if the completion list is closed.
     pub fn accept(&mut self) -> bool {
         let Some((token, replacement)) = self.completion.take().and_then(Completion::accept) else {
             return false;
@@ -198,8 +198,8 @@ impl Composer {
         ghost.clone_into(&mut self.ghost);
     }
 
-    /// Returns the position of the caret relative to the upper left corner of the composer, if all rows are drawn at
-    /// this width. The prompt counts as part of the first row.
+    /// Returns the position of the caret relative to the upper left corner of a composer of this width that is high
+    /// enough to show all rows. The prompt counts as part of the first row.
     #[must_use]
     pub fn cursor_in(&self, width: u16) -> Position {
         let (row, column) = self.layout(width).position(self.text.caret());
@@ -321,7 +321,7 @@ impl Composer {
     }
 
     /// Returns the offset in the text that is `rows` rows below the caret; a negative number means above. The column is
-    /// as near as possible to the column where the vertical movement began.
+    /// as near as possible to the column where the vertical movement began. Returns `None` if there is no such row.
     fn row_beside(&mut self, rows: isize) -> Option<usize> {
         let layout = self.layout(self.width);
         let (row, column) = layout.position(self.text.caret());

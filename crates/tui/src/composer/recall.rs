@@ -35,13 +35,15 @@ impl InputHistory {
         self.edited.clear();
     }
 
-    /// Returns the entry before the entry that the composer shows.
+    /// Moves to the previous entry and returns its text. `shown` is the text in the composer, which is retained as an
+    /// edit of the current entry.
     pub(super) fn previous(&mut self, shown: &EditableText) -> Option<EditableText> {
         let here = self.at.unwrap_or(self.entries.len());
         self.turn(here, here.checked_sub(1)?, shown)
     }
 
-    /// Returns the entry after the entry that the composer shows. The draft follows the last entry.
+    /// Moves to the next entry and returns its text, like [`previous`](Self::previous). The draft follows the last
+    /// entry.
     pub(super) fn next(&mut self, shown: &EditableText) -> Option<EditableText> {
         let here = self.at?;
         self.turn(here, here + 1, shown)

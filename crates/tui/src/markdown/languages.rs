@@ -52,7 +52,7 @@ const SETTINGS_LANGUAGE: HighlightLanguage = HighlightLanguage {
 
 const CONSTANT_WORDS: &str = "true false null nil none None True False undefined NaN this self super NULL nullptr";
 
-/// Names of types that begin with a lower-case letter.
+/// Type names that begin with a lower-case letter.
 const TYPE_WORDS: &str = "i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64 bool char str int float string bytes \
                      list dict tuple set number boolean any unknown never error byte rune uint int32 int64 uint8 uint32 \
                      uint64 float32 float64 size_t";

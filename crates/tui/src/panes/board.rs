@@ -12,11 +12,11 @@ use wh_client::UiFacts;
 use wh_core::slash::{PaneName, Visibility};
 use wh_core::space::ParticipantId;
 use wh_core::space::event::{Activity, AgentStatus, ParticipantRole};
-use wh_core::space::item::Body;
-use wh_core::space::state::{Participant, State};
+use wh_core::space::item::ItemBody;
+use wh_core::space::state::{Participant, SpaceState};
 
 use super::tools::shares;
-use super::{CompactContent, Layer, Pane, asked_visibility};
+use super::{CompactContent, Pane, PanePlacement, asked_visibility};
 use crate::app::{App, AppEffect};
 use crate::keymap::ScreenAction;
 use crate::theme::Theme;
@@ -41,7 +41,7 @@ const LABEL_COLUMNS: usize = 17;
 const HINT_LINES: usize = 2;
 
 /// Returns the lines of the docked board for this width.
-fn lines(app: &App, state: &State, width: usize, moment: &FrameClock) -> Vec<Line<'static>> {
+fn lines(app: &App, state: &SpaceState, width: usize, moment: &FrameClock) -> Vec<Line<'static>> {
     let theme = app.theme();
     let mut page = BoardPage { theme, width, compact: false, sections: Vec::new() };
     page.section(BOARD_TITLE, theme.strong);
@@ -66,7 +66,7 @@ fn lines(app: &App, state: &State, width: usize, moment: &FrameClock) -> Vec<Lin
 /// need attention come first, empty sections are omitted, and each section gets at least one row if there is room.
 fn compact(
     app: &App,
-    state: &State,
+    state: &SpaceState,
     (width, height): (usize, usize),
     moment: &FrameClock,
 ) -> (Vec<Line<'static>>, usize) {
@@ -116,7 +116,7 @@ impl BoardPage<'_> {
         }
     }
 
-    /// Marks the current section as empty, except in the compact form, which omits empty sections.
+    /// Adds the line `None` to the current section, except in the compact form, which omits empty sections.
     fn none(&mut self) {
         if !self.compact {
             self.push(Line::styled("None", self.theme.dim));
@@ -145,14 +145,14 @@ impl BoardPage<'_> {
     }
 }
 
-fn acknowledgements(page: &mut BoardPage<'_>, app: &App, state: &State, moment: &FrameClock) {
+fn acknowledgements(page: &mut BoardPage<'_>, app: &App, state: &SpaceState, moment: &FrameClock) {
     let waiting = &state.acknowledgements;
     let title = if page.compact { "Awaiting ack" } else { "Awaiting acknowledgement" };
     page.section(format!("{title} ({})", waiting.len()), page.theme.heading);
     let name = |id: &ParticipantId| if id == app.me() { "you".to_owned() } else { id.to_string() };
     for (index, one) in waiting.iter().take(MAX_ACKNOWLEDGEMENTS).enumerate() {
         let said = match state.items.get(&one.item).map(|item| &item.body) {
-            Some(Body::Text { text, .. }) => one_line(text),
+            Some(ItemBody::Text { text, .. }) => one_line(text),
             _ => one.item.to_string(),
         };
         let spans = vec![
@@ -168,7 +168,7 @@ fn acknowledgements(page: &mut BoardPage<'_>, app: &App, state: &State, moment: 
     }
 }
 
-fn participants(page: &mut BoardPage<'_>, state: &State, moment: &FrameClock) {
+fn participants(page: &mut BoardPage<'_>, state: &SpaceState, moment: &FrameClock) {
     let all: Vec<_> = state.participants.iter().filter(|(_, one)| one.role != ParticipantRole::System).collect();
     page.section(format!("Participants ({})", all.iter().filter(|(_, one)| one.present).count()), page.theme.heading);
     for (id, one) in all.iter().take(MAX_PARTICIPANTS) {
@@ -234,7 +234,7 @@ pub(super) fn colour(activity: &Activity, theme: &Theme) -> Style {
     }
 }
 
-fn pause(page: &mut BoardPage<'_>, state: &State, moment: &FrameClock) {
+fn pause(page: &mut BoardPage<'_>, state: &SpaceState, moment: &FrameClock) {
     page.section("Pause", page.theme.heading);
     let paused = state.participants.iter().filter_map(|(id, one)| Some((id, one.paused.as_ref()?)));
     let mut any = false;
@@ -250,7 +250,7 @@ fn pause(page: &mut BoardPage<'_>, state: &State, moment: &FrameClock) {
     }
 }
 
-fn streams(page: &mut BoardPage<'_>, state: &State, moment: &FrameClock) {
+fn streams(page: &mut BoardPage<'_>, state: &SpaceState, moment: &FrameClock) {
     page.section(format!("Streams ({})", state.streams.len()), page.theme.heading);
     for stream in state.streams.iter().take(MAX_STREAMS) {
         let spans = vec![
@@ -265,7 +265,7 @@ fn streams(page: &mut BoardPage<'_>, state: &State, moment: &FrameClock) {
     }
 }
 
-fn frames(page: &mut BoardPage<'_>, state: &State) {
+fn frames(page: &mut BoardPage<'_>, state: &SpaceState) {
     if state.frames.is_empty() {
         return;
     }
@@ -282,7 +282,7 @@ fn frames(page: &mut BoardPage<'_>, state: &State) {
 }
 
 /// Returns chips that summarize the board while it is closed.
-fn chips(state: &State, theme: &Theme, moment: &FrameClock) -> Vec<Span<'static>> {
+fn chips(state: &SpaceState, theme: &Theme, moment: &FrameClock) -> Vec<Span<'static>> {
     let mut chips = Vec::new();
     // Most acknowledgements arrive before a user could read that they are awaited.
     let waiting = state.acknowledgements.iter().filter(|one| moment.lasts(one.at, ACK_CHIP_DELAY)).count();
@@ -316,11 +316,11 @@ const BOARD_COLUMNS: u16 = 42;
 pub(super) struct SignalBoard;
 
 impl Pane for SignalBoard {
-    fn layer(&self) -> Layer {
-        Layer::Beside
+    fn layer(&self) -> PanePlacement {
+        PanePlacement::Beside
     }
 
-    fn is_open(&self, app: &App, _state: &State) -> bool {
+    fn is_open(&self, app: &App, _state: &SpaceState) -> bool {
         app.signals.is_open()
     }
 
@@ -337,7 +337,7 @@ impl Pane for SignalBoard {
         app: &mut App,
         _name: PaneName,
         visibility: Option<Visibility>,
-        _state: &State,
+        _state: &SpaceState,
         now: SystemTime,
     ) -> Vec<AppEffect> {
         let visibility = asked_visibility(visibility, app.signals.is_open());
@@ -351,7 +351,7 @@ impl Pane for SignalBoard {
         Vec::new()
     }
 
-    fn frame(&self, app: &mut App, state: &State, screen: Rect, moment: &FrameClock) {
+    fn frame(&self, app: &mut App, state: &SpaceState, screen: Rect, moment: &FrameClock) {
         if let Some(wake) = app.signals.decide(state, screen.width, moment.now()) {
             moment.wake_in(wake);
         }
@@ -362,7 +362,7 @@ impl Pane for SignalBoard {
         facts.board_override = app.signals.requested_visibility();
     }
 
-    fn chips(&self, app: &App, state: &State, moment: &FrameClock) -> Vec<Span<'static>> {
+    fn chips(&self, app: &App, state: &SpaceState, moment: &FrameClock) -> Vec<Span<'static>> {
         if app.signals.is_open() { Vec::new() } else { chips(state, app.theme(), moment) }
     }
 
@@ -370,11 +370,17 @@ impl Pane for SignalBoard {
         BOARD_COLUMNS
     }
 
-    fn lines(&self, app: &App, state: &State, (width, _): (usize, usize), moment: &FrameClock) -> Vec<Line<'static>> {
+    fn lines(
+        &self,
+        app: &App,
+        state: &SpaceState,
+        (width, _): (usize, usize),
+        moment: &FrameClock,
+    ) -> Vec<Line<'static>> {
         lines(app, state, width, moment)
     }
 
-    fn compact(&self, app: &App, state: &State, size: (usize, usize), moment: &FrameClock) -> CompactContent {
+    fn compact(&self, app: &App, state: &SpaceState, size: (usize, usize), moment: &FrameClock) -> CompactContent {
         let (lines, cut) = compact(app, state, size, moment);
         CompactContent { title: BOARD_TITLE, lines, cut }
     }
@@ -382,7 +388,7 @@ impl Pane for SignalBoard {
     fn draw(
         &self,
         app: &mut App,
-        state: &State,
+        state: &SpaceState,
         buffer: &mut Buffer,
         area: Rect,
         moment: &FrameClock,

@@ -8,9 +8,9 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Widget};
 use wh_core::input::Gesture;
 use wh_core::slash::{PaneName, Visibility};
-use wh_core::space::state::State;
+use wh_core::space::state::SpaceState;
 
-use super::{Layer, Pane, PanePart, ScreenLayout, WHOLE_PANE};
+use super::{Pane, PanePart, PanePlacement, ScreenLayout, WHOLE_PANE};
 use crate::app::{App, AppEffect, ClickTarget};
 use crate::keymap::BindableAction::{self, Edit, Screen};
 use crate::keymap::EditAction::*;
@@ -148,11 +148,11 @@ const KEYS_PANE: PaneName = PaneName("keys");
 pub(super) struct KeyHelp;
 
 impl Pane for KeyHelp {
-    fn layer(&self) -> Layer {
-        Layer::Over
+    fn layer(&self) -> PanePlacement {
+        PanePlacement::Over
     }
 
-    fn is_open(&self, app: &App, _state: &State) -> bool {
+    fn is_open(&self, app: &App, _state: &SpaceState) -> bool {
         app.keys.is_some()
     }
 
@@ -169,7 +169,7 @@ impl Pane for KeyHelp {
         app: &mut App,
         _name: PaneName,
         visibility: Option<Visibility>,
-        _state: &State,
+        _state: &SpaceState,
         _now: SystemTime,
     ) -> Vec<AppEffect> {
         let opens = match visibility {
@@ -181,7 +181,7 @@ impl Pane for KeyHelp {
         Vec::new()
     }
 
-    fn typed(&self, app: &mut App, gesture: &Gesture, _state: &State, _now: SystemTime) -> Option<Vec<AppEffect>> {
+    fn typed(&self, app: &mut App, gesture: &Gesture, _state: &SpaceState, _now: SystemTime) -> Option<Vec<AppEffect>> {
         let line = app.keys.take().unwrap_or(0);
         let name = match gesture {
             Gesture::Key(press) => press.to_string(),
@@ -201,7 +201,7 @@ impl Pane for KeyHelp {
         Some(Vec::new())
     }
 
-    fn escape(&self, app: &mut App, _state: &State) -> bool {
+    fn escape(&self, app: &mut App, _state: &SpaceState) -> bool {
         app.keys.take().is_some()
     }
 
@@ -220,7 +220,7 @@ impl Pane for KeyHelp {
         app: &mut App,
         _part: PanePart,
         _gesture: &Gesture,
-        _state: &State,
+        _state: &SpaceState,
         _now: SystemTime,
     ) -> Vec<AppEffect> {
         app.keys = None;
@@ -234,7 +234,7 @@ impl Pane for KeyHelp {
     fn draw(
         &self,
         app: &mut App,
-        _state: &State,
+        _state: &SpaceState,
         buffer: &mut Buffer,
         area: Rect,
         _moment: &FrameClock,

@@ -20,7 +20,7 @@ use ratatui::text::{Line, Span};
 use wh_client::{MirrorChange, UiFacts};
 use wh_core::input::Gesture;
 use wh_core::slash::{PaneName, Visibility};
-use wh_core::space::state::State;
+use wh_core::space::state::SpaceState;
 
 use crate::app::{App, AppEffect};
 use crate::keymap::ScreenAction;
@@ -46,7 +46,7 @@ pub(crate) const WHOLE_PANE: PanePart = usize::MAX;
 
 /// Position of a pane on the screen. Each variant names the methods that determine the size of the pane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Layer {
+pub(crate) enum PanePlacement {
     /// Over the conversation, within [`Pane::bounds`].
     Over,
     /// Above the composer, in [`Pane::rows`] rows.
@@ -86,9 +86,9 @@ pub(crate) struct CompactContent {
 
 /// Pane of the screen. Implementations have no fields; the state of a pane is stored in [`App`].
 pub(crate) trait Pane: Debug + Sync {
-    fn layer(&self) -> Layer;
+    fn layer(&self) -> PanePlacement;
 
-    fn is_open(&self, app: &App, state: &State) -> bool;
+    fn is_open(&self, app: &App, state: &SpaceState) -> bool;
 
     /// Returns the names that commands use for the pane.
     fn names(&self) -> &'static [PaneName] {
@@ -106,7 +106,7 @@ pub(crate) trait Pane: Debug + Sync {
         _app: &mut App,
         _name: PaneName,
         _visibility: Option<Visibility>,
-        _state: &State,
+        _state: &SpaceState,
         _now: SystemTime,
     ) -> Vec<AppEffect> {
         Vec::new()
@@ -118,12 +118,12 @@ pub(crate) trait Pane: Debug + Sync {
     }
 
     /// Returns true if typed input goes to the pane and not to the composer.
-    fn is_focused(&self, app: &App, state: &State) -> bool {
+    fn is_focused(&self, app: &App, state: &SpaceState) -> bool {
         self.is_modal() && self.is_open(app, state)
     }
 
     /// Returns true if the pane handles typed text character by character.
-    fn takes_characters(&self, _app: &App, _state: &State) -> bool {
+    fn takes_characters(&self, _app: &App, _state: &SpaceState) -> bool {
         false
     }
 
@@ -134,12 +134,18 @@ pub(crate) trait Pane: Debug + Sync {
     }
 
     /// Handles input while the pane is open. Returns `None` if the layers below must handle the input.
-    fn typed(&self, _app: &mut App, _gesture: &Gesture, _state: &State, _now: SystemTime) -> Option<Vec<AppEffect>> {
+    fn typed(
+        &self,
+        _app: &mut App,
+        _gesture: &Gesture,
+        _state: &SpaceState,
+        _now: SystemTime,
+    ) -> Option<Vec<AppEffect>> {
         None
     }
 
     /// Handles Esc by closing the pane or going back one step in it. Returns true if the pane used the key.
-    fn escape(&self, _app: &mut App, _state: &State) -> bool {
+    fn escape(&self, _app: &mut App, _state: &SpaceState) -> bool {
         false
     }
 
@@ -159,31 +165,31 @@ pub(crate) trait Pane: Debug + Sync {
         _app: &mut App,
         _part: PanePart,
         _gesture: &Gesture,
-        _state: &State,
+        _state: &SpaceState,
         _now: SystemTime,
     ) -> Vec<AppEffect> {
         Vec::new()
     }
 
     /// Updates the state of the pane after the mirrored state has changed.
-    fn sync(&self, _app: &mut App, _state: &State, _change: &MirrorChange, _now: SystemTime) {}
+    fn sync(&self, _app: &mut App, _state: &SpaceState, _change: &MirrorChange, _now: SystemTime) {}
 
     /// Clears the content of the pane for `/ui-clear`. The conversation itself does not change.
     fn clear(&self, _app: &mut App) {}
 
     /// Updates the state of the pane before a frame is drawn, even if the frame only shows the too-small notice.
-    fn frame(&self, _app: &mut App, _state: &State, _screen: Rect, _moment: &FrameClock) {}
+    fn frame(&self, _app: &mut App, _state: &SpaceState, _screen: Rect, _moment: &FrameClock) {}
 
     /// Adds the state of the pane to the UI facts that other programs can query.
     fn report(&self, _app: &App, _facts: &mut UiFacts) {}
 
     /// Returns the chips of the pane for the rule below the composer.
-    fn chips(&self, _app: &App, _state: &State, _moment: &FrameClock) -> Vec<Span<'static>> {
+    fn chips(&self, _app: &App, _state: &SpaceState, _moment: &FrameClock) -> Vec<Span<'static>> {
         Vec::new()
     }
 
     /// Returns the number of rows that the pane takes above the composer, at most `room`.
-    fn rows(&self, _app: &mut App, _state: &State, _screen: Rect, _room: u16) -> u16 {
+    fn rows(&self, _app: &mut App, _state: &SpaceState, _screen: Rect, _room: u16) -> u16 {
         0
     }
 
@@ -198,12 +204,18 @@ pub(crate) trait Pane: Debug + Sync {
     }
 
     /// Returns the content of the pane when it is beside the conversation, for this width and height.
-    fn lines(&self, _app: &App, _state: &State, _size: (usize, usize), _moment: &FrameClock) -> Vec<Line<'static>> {
+    fn lines(
+        &self,
+        _app: &App,
+        _state: &SpaceState,
+        _size: (usize, usize),
+        _moment: &FrameClock,
+    ) -> Vec<Line<'static>> {
         Vec::new()
     }
 
     /// Returns the content of the pane when it is below the conversation, for this width and height.
-    fn compact(&self, _app: &App, _state: &State, _size: (usize, usize), _moment: &FrameClock) -> CompactContent {
+    fn compact(&self, _app: &App, _state: &SpaceState, _size: (usize, usize), _moment: &FrameClock) -> CompactContent {
         CompactContent::default()
     }
 
@@ -211,7 +223,7 @@ pub(crate) trait Pane: Debug + Sync {
     fn draw(
         &self,
         app: &mut App,
-        state: &State,
+        state: &SpaceState,
         buffer: &mut Buffer,
         area: Rect,
         moment: &FrameClock,
@@ -237,17 +249,17 @@ pub(crate) fn of_action(action: ScreenAction) -> Option<(&'static dyn Pane, Pane
 }
 
 /// Returns the open panes of a layer, topmost first.
-pub(crate) fn open(layer: Layer, app: &App, state: &State) -> Vec<&'static dyn Pane> {
+pub(crate) fn open(layer: PanePlacement, app: &App, state: &SpaceState) -> Vec<&'static dyn Pane> {
     PANES.iter().copied().filter(|pane| pane.layer() == layer && pane.is_open(app, state)).collect()
 }
 
 /// Returns true if a pane is open over the conversation.
-pub(crate) fn covered(app: &App, state: &State) -> bool {
-    !open(Layer::Over, app, state).is_empty()
+pub(crate) fn covered(app: &App, state: &SpaceState) -> bool {
+    !open(PanePlacement::Over, app, state).is_empty()
 }
 
 /// Returns true if a modal pane is open.
-pub(crate) fn modal(app: &App, state: &State) -> bool {
+pub(crate) fn modal(app: &App, state: &SpaceState) -> bool {
     PANES.iter().any(|pane| pane.is_modal() && pane.is_open(app, state))
 }
 
@@ -256,7 +268,7 @@ mod tests {
     use std::collections::HashSet;
 
     use wh_core::line::ComposerLine;
-    use wh_core::slash::{ROWS, Slash, UiCommand};
+    use wh_core::slash::{ROWS, SlashCommand, UiCommand};
 
     use super::*;
     use crate::options::TuiOptions;
@@ -266,7 +278,7 @@ mod tests {
         let mut found = 0;
         let lines = ROWS.iter().flat_map(|row| row.names.iter().map(|name| format!("/{name}")));
         for line in lines.chain(["/ui board".to_owned(), "/ui tools".to_owned()]) {
-            let Ok(ComposerLine::Slash(Slash::Ui(UiCommand::Pane(name, _)))) = ComposerLine::read(&line) else {
+            let Ok(ComposerLine::Slash(SlashCommand::Ui(UiCommand::Pane(name, _)))) = ComposerLine::read(&line) else {
                 continue;
             };
             assert!(named(name).is_some(), "{line}: {name:?}");
@@ -289,7 +301,7 @@ mod tests {
 
     #[test]
     fn every_pane_with_an_action_opens_and_closes_by_it() {
-        let state = State::new("test", "me".into());
+        let state = SpaceState::new("test", "me".into());
         let mut app = App::new(TuiOptions::new("me".into()));
         let actions = [ScreenAction::Keys, ScreenAction::SignalBoard, ScreenAction::Tools, ScreenAction::Agents];
         for action in actions {

@@ -7,9 +7,9 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 use ratatui::widgets::{Clear, Widget};
 use wh_core::input::Gesture;
-use wh_core::space::state::State;
+use wh_core::space::state::SpaceState;
 
-use super::{Layer, Pane, ScreenLayout, WHOLE_PANE, keys, picker};
+use super::{Pane, PanePlacement, ScreenLayout, WHOLE_PANE, keys, picker};
 use crate::app::{App, AppEffect, ClickTarget};
 use crate::view::lines::{fit, put, thousands};
 use crate::view::{FrameClock, frame};
@@ -51,11 +51,11 @@ fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, covered: bool, moment: &
 pub(super) struct PagerPane;
 
 impl Pane for PagerPane {
-    fn layer(&self) -> Layer {
-        Layer::Over
+    fn layer(&self) -> PanePlacement {
+        PanePlacement::Over
     }
 
-    fn is_open(&self, app: &App, _state: &State) -> bool {
+    fn is_open(&self, app: &App, _state: &SpaceState) -> bool {
         app.pager.is_some()
     }
 
@@ -63,11 +63,11 @@ impl Pane for PagerPane {
         true
     }
 
-    fn typed(&self, app: &mut App, gesture: &Gesture, _state: &State, _now: SystemTime) -> Option<Vec<AppEffect>> {
+    fn typed(&self, app: &mut App, gesture: &Gesture, _state: &SpaceState, _now: SystemTime) -> Option<Vec<AppEffect>> {
         Some(app.pager_gesture(gesture))
     }
 
-    fn escape(&self, app: &mut App, _state: &State) -> bool {
+    fn escape(&self, app: &mut App, _state: &SpaceState) -> bool {
         app.pager.take().is_some()
     }
 
@@ -82,7 +82,7 @@ impl Pane for PagerPane {
     fn draw(
         &self,
         app: &mut App,
-        state: &State,
+        state: &SpaceState,
         buffer: &mut Buffer,
         area: Rect,
         moment: &FrameClock,

@@ -10,9 +10,9 @@ use unicode_width::UnicodeWidthStr;
 use wh_client::MirrorChange;
 use wh_core::input::Gesture;
 use wh_core::slash::{PaneName, Visibility};
-use wh_core::space::state::State;
+use wh_core::space::state::SpaceState;
 
-use super::{Layer, Pane, PanePart, ScreenLayout, WHOLE_PANE};
+use super::{Pane, PanePart, PanePlacement, ScreenLayout, WHOLE_PANE};
 use crate::app::{App, AppEffect, ClickTarget, PickerKind};
 use crate::keymap::ScreenAction;
 use crate::picker::{Picker, PickerRow};
@@ -168,11 +168,11 @@ fn draw_rows(picker: &Picker, buffer: &mut Buffer, area: Rect, theme: &Theme) ->
 pub(super) struct PickerPane;
 
 impl Pane for PickerPane {
-    fn layer(&self) -> Layer {
-        Layer::Over
+    fn layer(&self) -> PanePlacement {
+        PanePlacement::Over
     }
 
-    fn is_open(&self, app: &App, _state: &State) -> bool {
+    fn is_open(&self, app: &App, _state: &SpaceState) -> bool {
         app.choices.is_open()
     }
 
@@ -193,7 +193,7 @@ impl Pane for PickerPane {
         app: &mut App,
         name: PaneName,
         _visibility: Option<Visibility>,
-        state: &State,
+        state: &SpaceState,
         now: SystemTime,
     ) -> Vec<AppEffect> {
         PickerKind::named(name).map(|of| app.toggle_picker(of, state, now)).unwrap_or_default()
@@ -203,11 +203,11 @@ impl Pane for PickerPane {
         true
     }
 
-    fn typed(&self, app: &mut App, gesture: &Gesture, state: &State, _now: SystemTime) -> Option<Vec<AppEffect>> {
+    fn typed(&self, app: &mut App, gesture: &Gesture, state: &SpaceState, _now: SystemTime) -> Option<Vec<AppEffect>> {
         Some(app.picker_gesture(gesture, state))
     }
 
-    fn escape(&self, app: &mut App, _state: &State) -> bool {
+    fn escape(&self, app: &mut App, _state: &SpaceState) -> bool {
         app.choices.close()
     }
 
@@ -225,13 +225,13 @@ impl Pane for PickerPane {
         app: &mut App,
         part: PanePart,
         _gesture: &Gesture,
-        state: &State,
+        state: &SpaceState,
         _now: SystemTime,
     ) -> Vec<AppEffect> {
         if part == WHOLE_PANE { Vec::new() } else { app.click_row(part, state) }
     }
 
-    fn sync(&self, app: &mut App, state: &State, _change: &MirrorChange, now: SystemTime) {
+    fn sync(&self, app: &mut App, state: &SpaceState, _change: &MirrorChange, now: SystemTime) {
         app.refresh_picker(state, now);
     }
 
@@ -242,7 +242,7 @@ impl Pane for PickerPane {
     fn draw(
         &self,
         app: &mut App,
-        _state: &State,
+        _state: &SpaceState,
         buffer: &mut Buffer,
         area: Rect,
         moment: &FrameClock,

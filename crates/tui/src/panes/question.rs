@@ -12,11 +12,11 @@ use wh_client::MirrorChange;
 use wh_core::input::Gesture;
 use wh_core::space::item::Item;
 use wh_core::space::question::{OptionMeaning, Question, QuestionKind};
-use wh_core::space::state::State;
+use wh_core::space::state::SpaceState;
 use wh_core::terminal::Size;
 
 use super::details::QuestionDetails;
-use super::{Layer, Pane, PanePart, WHOLE_PANE, covered};
+use super::{Pane, PanePart, PanePlacement, WHOLE_PANE, covered};
 use crate::app::{App, AppEffect, CONFIRMATIONS, ClickTarget, takes_text};
 use crate::composer::{Composer, ComposerView};
 use crate::diff::CONTEXT_LINES;
@@ -87,8 +87,8 @@ impl QuestionText {
     }
 }
 
-/// Renders the details with as many unchanged lines around each change as fit into this many rows. If even the changes
-/// do not fit, reduces the unchanged lines until the first changed line is visible.
+/// Renders the details in `rows` rows, with as many unchanged lines around each change as fit. If the changes alone do
+/// not fit, omits unchanged lines only until the first changed line is visible.
 fn fitting(question: &Question, width: usize, rows: usize, theme: &Theme) -> QuestionDetails {
     let with = |context: usize| QuestionDetails::new(question, width, context, theme);
     let whole = with(CONTEXT_LINES);
@@ -105,7 +105,7 @@ fn fitting(question: &Question, width: usize, rows: usize, theme: &Theme) -> Que
 
 /// Returns the text of the current question, for a dialog of this width and at most `room` rows. The text is cached in
 /// the app.
-fn text(app: &mut App, state: &State, width: u16, room: u16) -> Option<Arc<QuestionText>> {
+fn text(app: &mut App, state: &SpaceState, width: u16, room: u16) -> Option<Arc<QuestionText>> {
     let (item, question, _) = app.dialog.current(state)?;
     let width = columns(width);
     let known = app.dialog.text.take().filter(|text| text.is_of(item, width, room));
@@ -125,7 +125,7 @@ fn label_columns(width: usize) -> usize {
 }
 
 /// Returns the preferred height of the dialog, at most `room`. Must be called before [`draw`].
-fn height(app: &mut App, state: &State, width: u16, room: u16) -> u16 {
+fn height(app: &mut App, state: &SpaceState, width: u16, room: u16) -> u16 {
     let Some(text) = text(app, state, width, room) else {
         app.dialog.text = None;
         return 0;
@@ -138,7 +138,7 @@ fn height(app: &mut App, state: &State, width: u16, room: u16) -> u16 {
 }
 
 /// Draws the dialog. Returns the position of the cursor if the text field has the focus.
-fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, state: &State) -> Option<Position> {
+fn draw(app: &mut App, buffer: &mut Buffer, area: Rect, state: &SpaceState) -> Option<Position> {
     let covered = covered(app, state);
     let text = app.dialog.text.clone()?;
     let (item, question, count) = app.dialog.current(state)?;
@@ -345,11 +345,11 @@ const ANSWER_FIELD: PanePart = WHOLE_PANE - 1;
 pub(super) struct QuestionPane;
 
 impl Pane for QuestionPane {
-    fn layer(&self) -> Layer {
-        Layer::Above
+    fn layer(&self) -> PanePlacement {
+        PanePlacement::Above
     }
 
-    fn is_open(&self, app: &App, _state: &State) -> bool {
+    fn is_open(&self, app: &App, _state: &SpaceState) -> bool {
         app.dialog.is_open()
     }
 
@@ -357,11 +357,11 @@ impl Pane for QuestionPane {
         true
     }
 
-    fn is_focused(&self, app: &App, _state: &State) -> bool {
+    fn is_focused(&self, app: &App, _state: &SpaceState) -> bool {
         app.dialog.is_open() && !app.dialog.typing_to_draft()
     }
 
-    fn takes_characters(&self, app: &App, state: &State) -> bool {
+    fn takes_characters(&self, app: &App, state: &SpaceState) -> bool {
         app.dialog.current(state).is_some_and(|(_, question, _)| !app.dialog.in_field(question))
     }
 
@@ -380,7 +380,7 @@ impl Pane for QuestionPane {
         !tab
     }
 
-    fn typed(&self, app: &mut App, gesture: &Gesture, state: &State, now: SystemTime) -> Option<Vec<AppEffect>> {
+    fn typed(&self, app: &mut App, gesture: &Gesture, state: &SpaceState, now: SystemTime) -> Option<Vec<AppEffect>> {
         if app.dialog.hidden {
             app.inform("Enlarge the window to answer the question; Esc interrupts", now);
             return Some(Vec::new());
@@ -396,7 +396,7 @@ impl Pane for QuestionPane {
         }))
     }
 
-    fn escape(&self, app: &mut App, state: &State) -> bool {
+    fn escape(&self, app: &mut App, state: &SpaceState) -> bool {
         app.dialog.leave_field(state)
     }
 
@@ -410,7 +410,7 @@ impl Pane for QuestionPane {
         app: &mut App,
         part: PanePart,
         gesture: &Gesture,
-        state: &State,
+        state: &SpaceState,
         now: SystemTime,
     ) -> Vec<AppEffect> {
         match part {
@@ -429,11 +429,11 @@ impl Pane for QuestionPane {
         Vec::new()
     }
 
-    fn sync(&self, app: &mut App, state: &State, _change: &MirrorChange, now: SystemTime) {
+    fn sync(&self, app: &mut App, state: &SpaceState, _change: &MirrorChange, now: SystemTime) {
         app.sync_dialog(state, now);
     }
 
-    fn frame(&self, app: &mut App, state: &State, screen: Rect, moment: &FrameClock) {
+    fn frame(&self, app: &mut App, state: &SpaceState, screen: Rect, moment: &FrameClock) {
         let size = Size { columns: screen.width, rows: screen.height };
         app.dialog.resize(size, state, moment.now());
         if !fits(size) {
@@ -444,14 +444,14 @@ impl Pane for QuestionPane {
         }
     }
 
-    fn rows(&self, app: &mut App, state: &State, screen: Rect, room: u16) -> u16 {
+    fn rows(&self, app: &mut App, state: &SpaceState, screen: Rect, room: u16) -> u16 {
         height(app, state, screen.width, room)
     }
 
     fn draw(
         &self,
         app: &mut App,
-        state: &State,
+        state: &SpaceState,
         buffer: &mut Buffer,
         area: Rect,
         _moment: &FrameClock,

@@ -3,10 +3,10 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
-use wh_core::space::item::Body;
-use wh_core::space::state::State;
+use wh_core::space::item::ItemBody;
+use wh_core::space::state::SpaceState;
 
-use super::{Layer, Pane};
+use super::{Pane, PanePlacement};
 use crate::app::App;
 use crate::theme::Theme;
 use crate::view::lines::{self, fit, one_line, put};
@@ -29,7 +29,7 @@ const REASONING_TAIL_BYTES: usize = 2048;
 const INTERRUPT_HINT: &str = "Esc to interrupt, or /cancel";
 
 /// Returns the height of the bar on a screen of this height, at most `room`; 0 if the bar is not shown.
-fn height(state: &State, screen: u16, room: u16) -> u16 {
+fn height(state: &SpaceState, screen: u16, room: u16) -> u16 {
     match state.reasoning() {
         Some(_) if screen >= FULL_BAR_MIN_SCREEN && room >= BAR_HEIGHT => BAR_HEIGHT,
         Some(_) if room >= SMALL_BAR_HEIGHT => SMALL_BAR_HEIGHT,
@@ -37,9 +37,9 @@ fn height(state: &State, screen: u16, room: u16) -> u16 {
     }
 }
 
-fn draw(buffer: &mut Buffer, area: Rect, state: &State, theme: &Theme, moment: &FrameClock) {
+fn draw(buffer: &mut Buffer, area: Rect, state: &SpaceState, theme: &Theme, moment: &FrameClock) {
     let Some(item) = state.reasoning() else { return };
-    let Body::Thought { text, action, tokens } = &item.body else { return };
+    let ItemBody::Thought { text, action, tokens } = &item.body else { return };
     if area.height < SMALL_BAR_HEIGHT {
         return;
     }
@@ -88,22 +88,22 @@ const CONVERSATION_ROWS_LEFT: u16 = 2;
 pub(super) struct ReasoningBar;
 
 impl Pane for ReasoningBar {
-    fn layer(&self) -> Layer {
-        Layer::Above
+    fn layer(&self) -> PanePlacement {
+        PanePlacement::Above
     }
 
-    fn is_open(&self, _app: &App, state: &State) -> bool {
+    fn is_open(&self, _app: &App, state: &SpaceState) -> bool {
         state.reasoning().is_some()
     }
 
-    fn rows(&self, _app: &mut App, state: &State, screen: Rect, room: u16) -> u16 {
+    fn rows(&self, _app: &mut App, state: &SpaceState, screen: Rect, room: u16) -> u16 {
         height(state, screen.height, room.saturating_sub(CONVERSATION_ROWS_LEFT))
     }
 
     fn draw(
         &self,
         app: &mut App,
-        state: &State,
+        state: &SpaceState,
         buffer: &mut Buffer,
         area: Rect,
         moment: &FrameClock,

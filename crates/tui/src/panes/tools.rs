@@ -11,10 +11,10 @@ use wh_client::MirrorChange;
 use wh_core::slash::{PaneName, Visibility};
 use wh_core::space::ParticipantId;
 use wh_core::space::item::ToolStatus;
-use wh_core::space::state::State;
+use wh_core::space::state::SpaceState;
 
 use super::board::{colour, mark};
-use super::{CompactContent, Layer, Pane, asked_visibility};
+use super::{CompactContent, Pane, PanePlacement, asked_visibility};
 use crate::app::{App, AppEffect, SidebarCallView};
 use crate::call;
 use crate::keymap::ScreenAction;
@@ -32,7 +32,7 @@ type AgentCalls<'a> = (&'a ParticipantId, Vec<SidebarCallView<'a>>);
 /// Returns the content of the sidebar for this size. The dense form contains no blank lines.
 fn lines(
     app: &App,
-    state: &State,
+    state: &SpaceState,
     (width, height): (usize, usize),
     dense: bool,
     moment: &FrameClock,
@@ -81,10 +81,10 @@ pub(super) fn shares(wanted: &[usize], room: usize) -> Vec<usize> {
     given
 }
 
-/// Returns the header of an agent: the status, the name, and the number of open questions (or of calls if there are
-/// none).
+/// Returns the header of an agent: the status, the name, and the number of open questions. If the agent has no open
+/// question, the number of calls is shown instead.
 fn header(
-    state: &State,
+    state: &SpaceState,
     id: &ParticipantId,
     calls: &[SidebarCallView<'_>],
     width: usize,
@@ -112,7 +112,7 @@ fn current_turn(calls: &[SidebarCallView<'_>]) -> Option<wh_core::space::TurnId>
 /// over finished ones, and later calls over earlier ones.
 fn entries(
     app: &App,
-    state: &State,
+    state: &SpaceState,
     calls: &[SidebarCallView<'_>],
     rows: usize,
     width: usize,
@@ -140,7 +140,7 @@ fn entries(
 
 fn entry(
     app: &App,
-    state: &State,
+    state: &SpaceState,
     seen: SidebarCallView<'_>,
     before: bool,
     width: usize,
@@ -207,11 +207,11 @@ const SIDEBAR_COLUMNS: u16 = 38;
 pub(super) struct ToolSidebar;
 
 impl Pane for ToolSidebar {
-    fn layer(&self) -> Layer {
-        Layer::Beside
+    fn layer(&self) -> PanePlacement {
+        PanePlacement::Beside
     }
 
-    fn is_open(&self, app: &App, _state: &State) -> bool {
+    fn is_open(&self, app: &App, _state: &SpaceState) -> bool {
         app.tools.is_open()
     }
 
@@ -228,7 +228,7 @@ impl Pane for ToolSidebar {
         app: &mut App,
         _name: PaneName,
         visibility: Option<Visibility>,
-        _state: &State,
+        _state: &SpaceState,
         now: SystemTime,
     ) -> Vec<AppEffect> {
         let visibility = asked_visibility(visibility, app.tools.is_open());
@@ -242,7 +242,7 @@ impl Pane for ToolSidebar {
         Vec::new()
     }
 
-    fn sync(&self, app: &mut App, state: &State, change: &MirrorChange, now: SystemTime) {
+    fn sync(&self, app: &mut App, state: &SpaceState, change: &MirrorChange, now: SystemTime) {
         app.tools.sync(state, change, now);
     }
 
@@ -250,7 +250,7 @@ impl Pane for ToolSidebar {
         app.tools.clear();
     }
 
-    fn frame(&self, app: &mut App, _state: &State, screen: Rect, _moment: &FrameClock) {
+    fn frame(&self, app: &mut App, _state: &SpaceState, screen: Rect, _moment: &FrameClock) {
         app.tools.decide(screen.width);
     }
 
@@ -258,18 +258,18 @@ impl Pane for ToolSidebar {
         SIDEBAR_COLUMNS
     }
 
-    fn lines(&self, app: &App, state: &State, size: (usize, usize), moment: &FrameClock) -> Vec<Line<'static>> {
+    fn lines(&self, app: &App, state: &SpaceState, size: (usize, usize), moment: &FrameClock) -> Vec<Line<'static>> {
         lines(app, state, size, false, moment)
     }
 
-    fn compact(&self, app: &App, state: &State, size: (usize, usize), moment: &FrameClock) -> CompactContent {
+    fn compact(&self, app: &App, state: &SpaceState, size: (usize, usize), moment: &FrameClock) -> CompactContent {
         CompactContent { lines: lines(app, state, size, true, moment), ..CompactContent::default() }
     }
 
     fn draw(
         &self,
         app: &mut App,
-        state: &State,
+        state: &SpaceState,
         buffer: &mut Buffer,
         area: Rect,
         moment: &FrameClock,

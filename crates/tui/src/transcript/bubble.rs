@@ -2,7 +2,7 @@
 
 use ratatui::text::{Line, Span};
 use wh_core::space::extent::size;
-use wh_core::space::item::{Attachment, Progress};
+use wh_core::space::item::{Attachment, ItemProgress};
 
 use super::entry::{EntryBody, EntryContext, INDENT};
 use super::text;
@@ -33,8 +33,8 @@ pub(super) fn human(sheet: &EntryContext<'_>, said: &str, attachments: &[Attachm
     EntryBody { lines, folds: false }
 }
 
-/// Wraps text that begins in the row of a header. The first row has `first` columns and each other row has `rest`. If
-/// `first` is too small, the first returned row is empty.
+/// Wraps text that begins in the row of a header. The first row has `first` columns, and all later rows have `rest`
+/// columns. If `first` is too small, the first returned row is empty.
 pub(super) fn beneath(said: &str, first: usize, rest: usize) -> Vec<String> {
     const MIN_FIRST_ROW: usize = 6;
     let mut rows: Vec<String> = Vec::new();
@@ -52,10 +52,10 @@ pub(super) fn beneath(said: &str, first: usize, rest: usize) -> Vec<String> {
 pub(super) fn agent(sheet: &EntryContext<'_>, said: &str, attachments: &[Attachment]) -> EntryBody {
     let theme = sheet.theme();
     let mut lines = vec![with_time(sheet, header(sheet, theme.agent), time(sheet))];
-    let growing = sheet.item.progress == Progress::Growing;
+    let growing = sheet.item.progress == ItemProgress::Growing;
     let body = if growing { markdown::render_partial } else { markdown::render }(said, sheet.columns(), theme);
     lines.extend(body.into_iter().map(indented));
-    if sheet.item.progress == Progress::Cut {
+    if sheet.item.progress == ItemProgress::Cut {
         lines.push(Line::from(vec![Span::raw(INDENT), Span::styled("(interrupted)", theme.warning)]));
     }
     lines.extend(chips(sheet, attachments));

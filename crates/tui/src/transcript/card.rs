@@ -2,8 +2,8 @@
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use wh_core::space::item::{Progress, ToolCall, ToolResultPart, ToolStatus};
-use wh_core::space::question::{Answer, Closing, Question, QuestionDetail, QuestionKind};
+use wh_core::space::item::{ItemProgress, ToolCall, ToolResultPart, ToolStatus};
+use wh_core::space::question::{Answer, Question, QuestionCloseReason, QuestionDetail, QuestionKind};
 
 use super::bubble::beneath;
 use super::entry::{EntryBody, EntryContext, INDENT};
@@ -39,7 +39,7 @@ pub(super) fn tool(sheet: &EntryContext<'_>, call: &ToolCall) -> EntryBody {
     }
     let ending = match (sheet.item.progress, call.status) {
         (_, ToolStatus::Denied) => Some(" (denied)"),
-        (Progress::Cut, _) => Some(" (interrupted)"),
+        (ItemProgress::Cut, _) => Some(" (interrupted)"),
         (_, ToolStatus::Cancelled) => Some(" (cancelled)"),
         _ => None,
     };
@@ -147,7 +147,11 @@ fn change(sheet: &EntryContext<'_>, diff: &Diff, body: &mut Vec<Line<'static>>) 
 }
 
 /// Draws a question with its answer.
-pub(super) fn question(sheet: &EntryContext<'_>, question: &Question, closing: Option<&Closing>) -> EntryBody {
+pub(super) fn question(
+    sheet: &EntryContext<'_>,
+    question: &Question,
+    closing: Option<&QuestionCloseReason>,
+) -> EntryBody {
     let theme = sheet.theme();
     let name = sheet.reader.name(&sheet.item.from);
     let head = format!("{} asks: ", text::clip_text(&name, (sheet.width() / 3).max(8)));
@@ -189,13 +193,13 @@ fn detail(sheet: &EntryContext<'_>, detail: &QuestionDetail, body: &mut Vec<Line
 }
 
 /// Returns the text and style for the outcome of a question: the answer, or the reason why there is none.
-fn answer(sheet: &EntryContext<'_>, question: &Question, closing: Option<&Closing>) -> (String, Style) {
+fn answer(sheet: &EntryContext<'_>, question: &Question, closing: Option<&QuestionCloseReason>) -> (String, Style) {
     let theme = sheet.theme();
     match closing {
-        None if sheet.item.progress == Progress::Growing => ("waiting for an answer".to_owned(), theme.warning),
-        None | Some(Closing::Cancelled) => ("(interrupted)".to_owned(), theme.warning),
-        Some(Closing::Withdrawn) => ("withdrawn".to_owned(), theme.dim),
-        Some(Closing::Answered { by, answer: Answer { option, text } }) => {
+        None if sheet.item.progress == ItemProgress::Growing => ("waiting for an answer".to_owned(), theme.warning),
+        None | Some(QuestionCloseReason::Cancelled) => ("(interrupted)".to_owned(), theme.warning),
+        Some(QuestionCloseReason::Withdrawn) => ("withdrawn".to_owned(), theme.dim),
+        Some(QuestionCloseReason::Answered { by, answer: Answer { option, text } }) => {
             let chosen = option.as_deref().map(|id| (id, question.option(id)));
             let label = chosen.map(|(id, choice)| choice.map_or(id, |choice| choice.label.as_str()));
             let unseen = (question.kind == QuestionKind::Secret && option.is_none()).then_some("(not shown)");

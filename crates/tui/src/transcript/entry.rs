@@ -8,8 +8,8 @@ use jiff::tz::TimeZone;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use wh_core::space::ParticipantId;
-use wh_core::space::item::{Body, Item, Progress};
-use wh_core::space::state::State;
+use wh_core::space::item::{Item, ItemBody, ItemProgress};
+use wh_core::space::state::SpaceState;
 
 use super::{bubble, card, remark, text};
 use crate::theme::Theme;
@@ -120,13 +120,13 @@ impl EntryContext<'_> {
 pub(super) fn draw(item: &Item, setting: &EntrySettings, reader: &ViewerSettings) -> ItemLines {
     let sheet = EntryContext { item, setting, reader };
     let EntryBody { lines: mut drawn, folds } = match &item.body {
-        Body::Text { text, attachments } if setting.human => bubble::human(&sheet, text, attachments),
-        Body::Text { text, attachments } => bubble::agent(&sheet, text, attachments),
-        Body::Thought { text, action, tokens } => remark::thought(&sheet, text, action.as_deref(), *tokens),
-        Body::Tool(call) => card::tool(&sheet, call),
-        Body::Question { question, closing } => card::question(&sheet, question, closing.as_ref()),
-        Body::Notice { level, topic, lines } => remark::notice(&sheet, *level, topic, lines),
-        Body::Act { kind, payload, .. } => remark::act(&sheet, kind, payload),
+        ItemBody::Text { text, attachments } if setting.human => bubble::human(&sheet, text, attachments),
+        ItemBody::Text { text, attachments } => bubble::agent(&sheet, text, attachments),
+        ItemBody::Thought { text, action, tokens } => remark::thought(&sheet, text, action.as_deref(), *tokens),
+        ItemBody::Tool(call) => card::tool(&sheet, call),
+        ItemBody::Question { question, closing } => card::question(&sheet, question, closing.as_ref()),
+        ItemBody::Notice { level, topic, lines } => remark::notice(&sheet, *level, topic, lines),
+        ItemBody::Act { kind, payload, .. } => remark::act(&sheet, kind, payload),
     };
     drawn.extend(truncation_hint(&sheet));
     if setting.verbose {
@@ -151,7 +151,8 @@ fn truncation_hint(sheet: &EntryContext<'_>) -> Vec<Line<'static>> {
     rows.into_iter().map(line).collect()
 }
 
-/// Returns the details that verbose mode shows: the id, kind, turn and payload of the item.
+/// Returns the details that verbose mode shows: the id, kind and turn of the item, and the payload of an event or the
+/// input of a tool call.
 fn details(sheet: &EntryContext<'_>) -> Vec<Line<'static>> {
     let item = sheet.item;
     let mut facts = format!("{} · {}", item.id, kind(item));
@@ -159,8 +160,8 @@ fn details(sheet: &EntryContext<'_>) -> Vec<Line<'static>> {
         facts.push_str(&format!(" · {turn}"));
     }
     let payload = match &item.body {
-        Body::Act { payload, .. } => Some(payload.to_string()),
-        Body::Tool(call) => Some(call.input.to_string()),
+        ItemBody::Act { payload, .. } => Some(payload.to_string()),
+        ItemBody::Tool(call) => Some(call.input.to_string()),
         _ => None,
     };
     let rows = std::iter::once(facts).chain(payload);
@@ -171,19 +172,19 @@ fn details(sheet: &EntryContext<'_>) -> Vec<Line<'static>> {
 
 fn kind(item: &Item) -> String {
     match &item.body {
-        Body::Text { .. } => "chat".to_owned(),
-        Body::Thought { .. } => "reasoning".to_owned(),
-        Body::Tool(_) => "mcp/request".to_owned(),
-        Body::Question { .. } => "mcp/proposal".to_owned(),
-        Body::Notice { topic, .. } => format!("system/{topic}"),
-        Body::Act { kind, .. } => kind.clone(),
+        ItemBody::Text { .. } => "chat".to_owned(),
+        ItemBody::Thought { .. } => "reasoning".to_owned(),
+        ItemBody::Tool(_) => "mcp/request".to_owned(),
+        ItemBody::Question { .. } => "mcp/proposal".to_owned(),
+        ItemBody::Notice { topic, .. } => format!("system/{topic}"),
+        ItemBody::Act { kind, .. } => kind.clone(),
     }
 }
 
 /// Returns true if an item of this kind is shown with these settings.
 pub(super) fn is_shown(item: &Item, verbose: bool, streams: bool) -> bool {
     match &item.body {
-        Body::Act { kind, .. } => verbose || remark::act_is_shown(kind, streams),
+        ItemBody::Act { kind, .. } => verbose || remark::act_is_shown(kind, streams),
         _ => true,
     }
 }
@@ -192,23 +193,23 @@ pub(super) fn is_shown(item: &Item, verbose: bool, streams: bool) -> bool {
 pub(super) fn is_single_line(item: &Item, verbose: bool) -> bool {
     !verbose
         && match &item.body {
-            Body::Act { .. } | Body::Thought { .. } => true,
-            Body::Notice { lines, .. } => lines.len() < 2,
+            ItemBody::Act { .. } | ItemBody::Thought { .. } => true,
+            ItemBody::Notice { lines, .. } => lines.len() < 2,
             _ => false,
         }
 }
 
 /// Returns true if the user can select the item.
 pub(super) fn is_message(item: &Item) -> bool {
-    item.progress != Progress::Retracted && !matches!(item.body, Body::Act { .. })
+    item.progress != ItemProgress::Retracted && !matches!(item.body, ItemBody::Act { .. })
 }
 
 /// Returns the duration of a thought: until the participant's next item in the same turn, or until the end of the turn,
 /// whichever is first. An interrupted thought lasts until the end of its turn.
-pub(super) fn took(state: &State, place: usize, item: &Item) -> Option<Duration> {
+pub(super) fn took(state: &SpaceState, place: usize, item: &Item) -> Option<Duration> {
     /// Maximum number of following items that are searched for the end of the thought.
     const MAX_LOOKAHEAD: usize = 8;
-    if !matches!(item.body, Body::Thought { .. }) || item.progress == Progress::Growing {
+    if !matches!(item.body, ItemBody::Thought { .. }) || item.progress == ItemProgress::Growing {
         return None;
     }
     let mut later = (place + 1..=place + MAX_LOOKAHEAD).filter_map(|place| state.items.at(place));
@@ -216,7 +217,7 @@ pub(super) fn took(state: &State, place: usize, item: &Item) -> Option<Duration>
     let end = item.turn.as_ref().and_then(|turn| state.turn(turn)?.end.as_ref().map(|(_, at)| *at));
     let over = match item.progress {
         // The turns of a previous process are unknown. The last time in `listed` is then the end of the thought.
-        Progress::Cut => end.or_else(|| item.listed.last().copied()),
+        ItemProgress::Cut => end.or_else(|| item.listed.last().copied()),
         _ => next.into_iter().chain(end).min(),
     };
     over?.duration_since(item.at).ok()

@@ -13,7 +13,7 @@ const MAX_QUEUED_MOTIONS: usize = 1_000;
 
 /// Change of the scroll position, the selection or the expanded items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Motion {
+pub(super) enum TranscriptAction {
     /// Scroll by this number of lines; a negative number scrolls up.
     Lines(isize),
     /// Scroll by this number of pages; a negative number scrolls up.
@@ -41,7 +41,7 @@ impl Transcript {
         match gesture {
             Gesture::Key(press) => self.press(*press),
             Gesture::Mouse(mouse) => self.mouse(*mouse),
-            Gesture::Text(text) if self.navigating && text == " " => self.go(Motion::Toggle),
+            Gesture::Text(text) if self.navigating && text == " " => self.go(TranscriptAction::Toggle),
             // Typing text ends the navigation.
             Gesture::Text(_) | Gesture::Paste(_) => self.leave(),
         }
@@ -51,22 +51,22 @@ impl Transcript {
         let Modifiers { ctrl, alt, shift } = press.modifiers;
         let plain = press.modifiers.is_empty();
         match press.key {
-            KeyCode::PageUp if !ctrl && !alt => self.go(Motion::Pages(-1)),
-            KeyCode::PageDown if !ctrl && !alt => self.go(Motion::Pages(1)),
-            KeyCode::Home if plain && self.navigating => self.go(Motion::First),
-            KeyCode::End if plain && self.navigating => self.go(Motion::Last),
-            KeyCode::Home if ctrl || alt => self.go(Motion::Home),
-            KeyCode::End if ctrl || alt || plain && self.anchored.is_some() => self.go(Motion::End),
-            KeyCode::Up if alt && !ctrl && !shift || plain && self.navigating => self.step(Motion::Previous),
-            KeyCode::Down if alt && !ctrl && !shift || plain && self.navigating => self.step(Motion::Next),
+            KeyCode::PageUp if !ctrl && !alt => self.go(TranscriptAction::Pages(-1)),
+            KeyCode::PageDown if !ctrl && !alt => self.go(TranscriptAction::Pages(1)),
+            KeyCode::Home if plain && self.navigating => self.go(TranscriptAction::First),
+            KeyCode::End if plain && self.navigating => self.go(TranscriptAction::Last),
+            KeyCode::Home if ctrl || alt => self.go(TranscriptAction::Home),
+            KeyCode::End if ctrl || alt || plain && self.anchored.is_some() => self.go(TranscriptAction::End),
+            KeyCode::Up if alt && !ctrl && !shift || plain && self.navigating => self.step(TranscriptAction::Previous),
+            KeyCode::Down if alt && !ctrl && !shift || plain && self.navigating => self.step(TranscriptAction::Next),
             KeyCode::Char('o') if ctrl && !alt && !shift => {
                 if self.navigating {
-                    return self.go(Motion::Toggle);
+                    return self.go(TranscriptAction::Toggle);
                 }
                 self.folds.toggle_all();
                 true
             }
-            KeyCode::Enter | KeyCode::Char(' ') if plain && self.navigating => self.go(Motion::Toggle),
+            KeyCode::Enter | KeyCode::Char(' ') if plain && self.navigating => self.go(TranscriptAction::Toggle),
             KeyCode::Escape if plain && self.navigating => {
                 self.leave();
                 true
@@ -81,8 +81,8 @@ impl Transcript {
             return false;
         }
         match mouse.action {
-            MouseAction::WheelUp => self.go(Motion::Lines(-WHEEL_STEP_LINES)),
-            MouseAction::WheelDown => self.go(Motion::Lines(WHEEL_STEP_LINES)),
+            MouseAction::WheelUp => self.go(TranscriptAction::Lines(-WHEEL_STEP_LINES)),
+            MouseAction::WheelDown => self.go(TranscriptAction::Lines(WHEEL_STEP_LINES)),
             MouseAction::Press if mouse.button == MouseButton::Left => self.click(mouse.y - self.area.y),
             _ => false,
         }
@@ -102,18 +102,20 @@ impl Transcript {
         if self.navigating {
             self.navigating = false;
             self.selected = None;
-            self.motions.retain(|motion| matches!(motion, Motion::Lines(_) | Motion::Pages(_)));
+            self.motions.retain(|motion| matches!(motion, TranscriptAction::Lines(_) | TranscriptAction::Pages(_)));
         }
         false
     }
 
-    fn step(&mut self, motion: Motion) -> bool {
+    fn step(&mut self, motion: TranscriptAction) -> bool {
         self.navigating = true;
         self.go(motion)
     }
 
-    fn go(&mut self, motion: Motion) -> bool {
-        if let (Some(Motion::Lines(waiting)), Motion::Lines(more)) = (self.motions.last_mut(), motion) {
+    fn go(&mut self, motion: TranscriptAction) -> bool {
+        if let (Some(TranscriptAction::Lines(waiting)), TranscriptAction::Lines(more)) =
+            (self.motions.last_mut(), motion)
+        {
             *waiting = waiting.saturating_add(more);
         } else if self.motions.len() < MAX_QUEUED_MOTIONS {
             self.motions.push(motion);
@@ -122,18 +124,19 @@ impl Transcript {
     }
 }
 
-/// Part of the conversation that is visible, changed by each [`Motion`].
-pub(super) struct Window {
+/// Part of the conversation that is visible, changed by each [`TranscriptAction`].
+pub(super) struct TranscriptViewport {
     /// First visible line; `None` if the window stays at the end.
     pub top: Option<LinePosition>,
-    /// Number of the last item, if that item is a notice that is shown from its beginning.
+    /// Number of the last item until the next motion. If this item is a notice with several lines, the window shows it
+    /// from its beginning.
     pub opened: Option<u64>,
     pub selected: Option<ItemRef>,
     pub navigating: bool,
     pub rows: usize,
 }
 
-impl Window {
+impl TranscriptViewport {
     /// Returns the position of the first visible line.
     pub(super) fn start(&self, pages: &mut VirtualList<'_>) -> LinePosition {
         self.top.unwrap_or_else(|| {
@@ -154,29 +157,29 @@ impl Window {
         }
     }
 
-    pub(super) fn go(&mut self, pages: &mut VirtualList<'_>, motion: Motion) {
+    pub(super) fn go(&mut self, pages: &mut VirtualList<'_>, motion: TranscriptAction) {
         let start = self.start(pages);
         self.opened = None;
         match motion {
-            Motion::Lines(lines) => self.scroll(pages, start, lines),
-            Motion::Pages(count) => {
+            TranscriptAction::Lines(lines) => self.scroll(pages, start, lines),
+            TranscriptAction::Pages(count) => {
                 let page = isize::try_from(self.rows.saturating_sub(2).max(1)).unwrap_or(isize::MAX);
                 self.scroll(pages, start, page.saturating_mul(count));
             }
-            Motion::Home => self.top = Some(LinePosition { index: 0, line: 0 }),
-            Motion::End => {
+            TranscriptAction::Home => self.top = Some(LinePosition { index: 0, line: 0 }),
+            TranscriptAction::End => {
                 self.top = None;
                 self.selected = None;
                 self.navigating = false;
             }
-            Motion::Previous => self.select(pages, |index| index.checked_sub(1)),
-            Motion::Next => self.select(pages, |index| index.checked_add(1)),
-            Motion::First => self.select_from(pages, Some(0), |index| index.checked_add(1)),
-            Motion::Last => {
+            TranscriptAction::Previous => self.select(pages, |index| index.checked_sub(1)),
+            TranscriptAction::Next => self.select(pages, |index| index.checked_add(1)),
+            TranscriptAction::First => self.select_from(pages, Some(0), |index| index.checked_add(1)),
+            TranscriptAction::Last => {
                 let last = pages.shown.len().checked_sub(1);
                 self.select_from(pages, last, |index| index.checked_sub(1));
             }
-            Motion::Toggle => {
+            TranscriptAction::Toggle => {
                 if let Some(ItemRef { number, id }) = &self.selected {
                     let index = pages.shown.index_of(*number);
                     pages.folds.toggle(id);

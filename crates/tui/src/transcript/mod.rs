@@ -21,14 +21,14 @@ use jiff::tz::TimeZone;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use wh_client::MirrorChange;
-use wh_core::space::state::State;
+use wh_core::space::state::SpaceState;
 use wh_core::space::{ItemId, ParticipantId};
 
 use crate::theme::Theme;
 use cache::EntryCache;
 use entry::ViewerSettings;
 use fold::ExpandedItems;
-use keys::Motion;
+use keys::TranscriptAction;
 use pages::{LinePosition, VirtualList};
 use shown::VisibleItems;
 
@@ -60,7 +60,7 @@ struct LineAnchor {
     item: Option<ItemRef>,
     line: usize,
     /// Number of lines of the item when the anchor was set. If the width has changed since then, the line is found by
-    /// the number of characters before it. If the item is not cached, the line is estimated from this height.
+    /// the number of characters before it, or is estimated from this height if the item is not cached.
     height: usize,
     width: u16,
 }
@@ -86,14 +86,14 @@ pub struct Transcript {
     anchored: Option<LineAnchor>,
     /// Number of the last item when the layout was last computed.
     newest: Option<u64>,
-    /// Number of the last item, if that item is a notice that is shown from its beginning. Reset by the next motion or
-    /// item.
+    /// Number of the last item until the next motion. If this item is a notice with several lines, the window shows it
+    /// from its beginning.
     opened: Option<u64>,
-    /// Selected message; `None` if no message is selected, even if navigation has begun.
+    /// Selected message; `None` if no message is selected. Can be `None` while `navigating` is true.
     selected: Option<ItemRef>,
     navigating: bool,
     /// Motions since the last frame, applied by the next frame.
-    motions: Vec<Motion>,
+    motions: Vec<TranscriptAction>,
     /// True if the state was reset since the last frame. The numbers of items may have changed.
     moved: bool,
     area: Rect,
@@ -137,7 +137,7 @@ impl Transcript {
 
     /// Adds new items to the transcript, or all items after a reset of the state. A changed item is detected when it is
     /// drawn.
-    pub fn sync(&mut self, state: &State, change: &MirrorChange) {
+    pub fn sync(&mut self, state: &SpaceState, change: &MirrorChange) {
         if change.reset {
             self.moved = true;
             self.shown.reset();
@@ -156,7 +156,7 @@ impl Transcript {
     }
 
     /// Hides all items that the conversation contains now. Later items are shown.
-    pub fn clear_view(&mut self, state: &State) {
+    pub fn clear_view(&mut self, state: &SpaceState) {
         self.shown.hide_all(state);
         self.follow();
     }
@@ -179,7 +179,7 @@ impl Transcript {
     }
 
     /// Draws the visible part of the conversation.
-    pub fn render(&mut self, area: Rect, buf: &mut Buffer, state: &State, look: &TranscriptView<'_>) {
+    pub fn render(&mut self, area: Rect, buf: &mut Buffer, state: &SpaceState, look: &TranscriptView<'_>) {
         let area = area.intersection(buf.area);
         self.arrange(area, state, look);
         if area.is_empty() {
@@ -207,7 +207,7 @@ impl Transcript {
 
     /// Computes the layout of a frame without drawing it. [`Transcript::following`] and [`Transcript::below`] then
     /// refer to this layout. [`Transcript::render`] computes the layout itself.
-    pub fn arrange(&mut self, area: Rect, state: &State, look: &TranscriptView<'_>) {
+    pub fn arrange(&mut self, area: Rect, state: &SpaceState, look: &TranscriptView<'_>) {
         self.area = area;
         if area.is_empty() {
             self.rows.clear();
@@ -228,7 +228,7 @@ impl Transcript {
         if std::mem::replace(&mut self.newest, newest) != newest {
             self.opened = newest;
         }
-        let mut window = keys::Window {
+        let mut window = keys::TranscriptViewport {
             top: self.anchored.as_ref().map(|anchor| resolve_anchor(&mut pages, anchor)),
             opened: self.opened,
             selected: self.selected.take(),
@@ -250,7 +250,7 @@ impl Transcript {
     }
 
     /// Finds the anchored item and the selected item again after a reset of the state.
-    fn relocate(&mut self, state: &State) {
+    fn relocate(&mut self, state: &SpaceState) {
         let first = state.items.dropped();
         let find = |found: &mut ItemRef| {
             let place = state.items.iter().position(|item| item.id == found.id);
@@ -274,7 +274,7 @@ fn pages<'a>(
     cache: &'a mut EntryCache,
     reader: &'a ViewerSettings,
     width: u16,
-    state: &'a State,
+    state: &'a SpaceState,
     look: &TranscriptView<'_>,
 ) -> VirtualList<'a> {
     let tail = if look.show_streams { pages::tail(state, reader, width) } else { Vec::new() };

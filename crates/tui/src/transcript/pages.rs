@@ -7,8 +7,8 @@ use std::sync::Arc;
 use ratatui::text::{Line, Span};
 use wh_core::space::ParticipantId;
 use wh_core::space::event::ParticipantRole;
-use wh_core::space::item::{Body, Item, Progress};
-use wh_core::space::state::State;
+use wh_core::space::item::{Item, ItemBody, ItemProgress};
+use wh_core::space::state::SpaceState;
 
 use super::cache::{self, EntryCache};
 use super::entry::{self, EntrySettings, ItemLines, ViewerSettings};
@@ -31,7 +31,7 @@ pub(super) struct LinePosition {
 
 /// Visible items of the conversation with the settings and caches for drawing them.
 pub(super) struct VirtualList<'a> {
-    pub state: &'a State,
+    pub state: &'a SpaceState,
     pub reader: &'a ViewerSettings,
     pub shown: &'a VisibleItems,
     pub folds: &'a mut ExpandedItems,
@@ -65,16 +65,16 @@ impl VirtualList<'_> {
         self.lines(index).map_or(0, |lines| lines.lines.len())
     }
 
-    /// Returns the drawn item at this index; `None` if the item was retracted.
+    /// Returns the drawn item at this index; `None` if the item was retracted or there is no item at this index.
     pub(super) fn lines(&mut self, index: usize) -> Option<&ItemLines> {
         let number = self.shown.at(index)?;
         let place = usize::try_from(number.checked_sub(self.state.items.dropped())?).ok()?;
         let state = self.state;
         let item = state.items.at(place)?;
-        if item.progress == Progress::Retracted {
+        if item.progress == ItemProgress::Retracted {
             return None;
         }
-        let is_text = matches!(item.body, Body::Text { .. });
+        let is_text = matches!(item.body, ItemBody::Text { .. });
         let setting = EntrySettings {
             width: self.width,
             verbose: self.verbose,
@@ -94,7 +94,7 @@ impl VirtualList<'_> {
     /// Returns true if a blank line separates an item from the item above.
     fn gap(&self, index: usize, item: &Item) -> bool {
         let above = (index.saturating_sub(MAX_LOOKBACK)..index).rev().filter_map(|above| self.item(above));
-        let above = above.map(|(_, above)| above).find(|above| above.progress != Progress::Retracted);
+        let above = above.map(|(_, above)| above).find(|above| above.progress != ItemProgress::Retracted);
         match above {
             Some(above) => !(entry::is_single_line(above, self.verbose) && entry::is_single_line(item, self.verbose)),
             None => index > MAX_LOOKBACK,
@@ -149,7 +149,7 @@ impl VirtualList<'_> {
     pub(super) fn notice_at_end(&mut self, number: u64) -> Option<LinePosition> {
         let index = self.shown.len().checked_sub(1)?;
         let (last, item) = self.item(index)?;
-        let long = matches!(&item.body, Body::Notice { lines, .. } if lines.len() > 1);
+        let long = matches!(&item.body, ItemBody::Notice { lines, .. } if lines.len() > 1);
         let header = self.lines(index).filter(|_| long && last == number)?.header;
         Some(LinePosition { index, line: header })
     }
@@ -187,7 +187,7 @@ impl VirtualList<'_> {
 }
 
 /// Returns the lines for the most recent stream frames.
-pub(super) fn tail(state: &State, reader: &ViewerSettings, width: u16) -> Vec<Line<'static>> {
+pub(super) fn tail(state: &SpaceState, reader: &ViewerSettings, width: u16) -> Vec<Line<'static>> {
     let skipped = state.frames.len().saturating_sub(MAX_TAIL_FRAMES);
     let mut lines = Vec::new();
     for frame in state.frames.iter().skip(skipped) {

@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use serde_json::Value;
 use wh_core::slash::{HELP_TITLE, help_lines};
-use wh_core::space::item::{Level, Progress};
+use wh_core::space::item::{ItemProgress, NoticeLevel};
 
 use super::entry::{EntryBody, EntryContext, INDENT};
 use super::text;
@@ -49,20 +49,20 @@ pub(super) fn act(sheet: &EntryContext<'_>, kind: &str, payload: &Value) -> Entr
     EntryBody { lines: vec![text::clip(line, sheet.width())], folds: false }
 }
 
-/// Draws reasoning: the duration and the number of tokens, and the text if the item is expanded.
+/// Draws reasoning: the duration and the number of tokens, and the text if the item is expanded or details are shown.
 pub(super) fn thought(sheet: &EntryContext<'_>, thought: &str, action: Option<&str>, tokens: Option<u64>) -> EntryBody {
     let theme = sheet.theme();
     let style = theme.dim.add_modifier(theme.quote.add_modifier);
     let name = sheet.reader.name(&sheet.item.from);
     let mut said = match (sheet.item.progress, sheet.setting.took) {
-        (Progress::Growing, _) => format!("◇ {name} is thinking…"),
+        (ItemProgress::Growing, _) => format!("◇ {name} is thinking…"),
         (_, Some(took)) => format!("◇ {name} thought for {}", span(took.max(Duration::from_secs(1)))),
         (_, None) => format!("◇ {name} thought"),
     };
-    if sheet.item.progress != Progress::Growing {
+    if sheet.item.progress != ItemProgress::Growing {
         said.extend(tokens.map(|tokens| format!(" · {} tokens", thousands(tokens))));
     }
-    if sheet.item.progress == Progress::Cut {
+    if sheet.item.progress == ItemProgress::Cut {
         said.push_str(" (interrupted)");
     }
     let mut lines = vec![text::clip(Line::from(Span::styled(said, style)), sheet.width())];
@@ -76,13 +76,13 @@ pub(super) fn thought(sheet: &EntryContext<'_>, thought: &str, action: Option<&s
 }
 
 /// Draws a notice from wh. Preserves the layout of several lines as far as the width allows.
-pub(super) fn notice(sheet: &EntryContext<'_>, level: Level, topic: &str, said: &[String]) -> EntryBody {
+pub(super) fn notice(sheet: &EntryContext<'_>, level: NoticeLevel, topic: &str, said: &[String]) -> EntryBody {
     let theme = sheet.theme();
     let style = match level {
-        Level::Info if said.len() > 1 => theme.text,
-        Level::Info => theme.dim,
-        Level::Warning => theme.warning,
-        Level::Error => theme.danger,
+        NoticeLevel::Info if said.len() > 1 => theme.text,
+        NoticeLevel::Info => theme.dim,
+        NoticeLevel::Warning => theme.warning,
+        NoticeLevel::Error => theme.danger,
     };
     let mut said: Vec<&str> = said.iter().flat_map(|line| line.split('\n')).collect();
     while said.last().is_some_and(|line| line.trim().is_empty()) {
@@ -96,7 +96,7 @@ pub(super) fn notice(sheet: &EntryContext<'_>, level: Level, topic: &str, said: 
     }
     let lines = rows.into_iter().enumerate().map(|(index, (row, style))| {
         let mark = if index == 0 { "◇ " } else { INDENT };
-        let mark_style = if level == Level::Info { theme.dim } else { style };
+        let mark_style = if level == NoticeLevel::Info { theme.dim } else { style };
         Line::from(vec![Span::styled(mark, mark_style), Span::styled(row, style)])
     });
     let mut lines: Vec<Line<'static>> = lines.collect();

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use wh_core::space::state::State;
+use wh_core::space::state::SpaceState;
 
 use super::entry;
 
@@ -21,7 +21,7 @@ pub(super) struct VisibleItems {
 
 impl VisibleItems {
     /// Adds new items to the index, or rebuilds the index if the filter has changed.
-    pub(super) fn catch_up(&mut self, state: &State, verbose: bool, streams: bool) {
+    pub(super) fn catch_up(&mut self, state: &SpaceState, verbose: bool, streams: bool) {
         if (verbose, streams) != (self.verbose, self.streams) {
             (self.verbose, self.streams) = (verbose, streams);
             self.reset();
@@ -30,7 +30,7 @@ impl VisibleItems {
     }
 
     /// Adds new items to the index.
-    pub(super) fn add_new(&mut self, state: &State) {
+    pub(super) fn add_new(&mut self, state: &SpaceState) {
         let first = state.items.dropped();
         let end = first + state.items.len() as u64;
         if end < self.next {
@@ -55,11 +55,11 @@ impl VisibleItems {
     }
 
     /// Hides all items that the conversation contains now.
-    pub(super) fn hide_all(&mut self, state: &State) {
+    pub(super) fn hide_all(&mut self, state: &SpaceState) {
         self.show_from(state.items.dropped() + state.items.len() as u64);
     }
 
-    /// Hides all items with a number lower than this one.
+    /// Hides all items with a number lower than this number.
     pub(super) fn show_from(&mut self, number: u64) {
         self.floor = number;
         self.reset();

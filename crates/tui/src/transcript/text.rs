@@ -31,7 +31,7 @@ pub(super) fn visible(line: &str) -> Cow<'_, str> {
     Cow::Owned(seen)
 }
 
-/// Removes escape sequences for colours from the output of a program.
+/// Removes the escape sequences that set colours and attributes or erase in a line.
 pub(super) fn without_colours(text: &str) -> Cow<'_, str> {
     const START: &str = "\u{1b}[";
     if !text.contains(START) {
@@ -52,8 +52,8 @@ pub(super) fn without_colours(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// Wraps a line into rows, if possible at spaces and next to wide characters. The first row has `first` columns and
-/// each other row has `rest`. Leading spaces are preserved. Returns at least one row.
+/// Wraps a line into rows, if possible at spaces and next to wide characters. The first row has `first` columns, and
+/// all later rows have `rest` columns. Leading spaces are preserved. Returns at least one row.
 pub(super) fn wrap(line: &str, first: usize, rest: usize) -> Vec<String> {
     let line = visible(line);
     if width(&line) <= first {

@@ -5,7 +5,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
-use wh_core::space::state::State;
+use wh_core::space::state::SpaceState;
 
 use super::lines::{fit, joined, padded, rule};
 use super::moment::FrameClock;
@@ -18,7 +18,7 @@ const PLACEHOLDER: &str = "Type a message, / for commands, ? for keys";
 /// Draws the composer with the rules above and below it. Returns the position of the caret.
 pub(super) fn draw(
     app: &App,
-    state: &State,
+    state: &SpaceState,
     buffer: &mut Buffer,
     [above, area, below]: [Rect; 3],
     moment: &FrameClock,
@@ -53,7 +53,7 @@ fn below_the_window(app: &App) -> Line<'static> {
 }
 
 /// Returns the agents that receive chat messages; empty if all agents receive them.
-fn targets(app: &App, state: &State) -> Line<'static> {
+fn targets(app: &App, state: &SpaceState) -> Line<'static> {
     let theme = app.theme();
     let Some(targets) = state.targets.effective() else { return Line::default() };
     let mut spans = vec![Span::raw(" ")];

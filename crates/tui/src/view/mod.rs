@@ -17,11 +17,11 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 use wh_client::UiFacts;
-use wh_core::space::state::State;
+use wh_core::space::state::SpaceState;
 use wh_core::terminal::Size;
 
 use crate::app::{App, ClickTarget, MIN_DOCKED_WIDTH};
-use crate::panes::{self, CompactContent, Layer, PANES, Pane, ScreenLayout};
+use crate::panes::{self, CompactContent, PANES, Pane, PanePlacement, ScreenLayout};
 use crate::transcript::TranscriptView;
 pub(crate) use moment::FrameClock;
 pub(crate) use too_small::fits;
@@ -38,7 +38,7 @@ pub(crate) struct RenderedFrame {
 }
 
 /// Draws a complete frame into the buffer.
-pub(crate) fn draw(app: &mut App, state: &State, buffer: &mut Buffer, now: SystemTime) -> RenderedFrame {
+pub(crate) fn draw(app: &mut App, state: &SpaceState, buffer: &mut Buffer, now: SystemTime) -> RenderedFrame {
     let moment = FrameClock::new(now);
     let area = buffer.area;
     app.click_targets.clear();
@@ -67,12 +67,12 @@ pub(crate) fn take_bottom(rest: &mut Rect, height: u16) -> Rect {
     Rect { y: rest.bottom(), height, ..*rest }
 }
 
-fn draw_all(app: &mut App, state: &State, buffer: &mut Buffer, moment: &FrameClock) -> Option<Position> {
+fn draw_all(app: &mut App, state: &SpaceState, buffer: &mut Buffer, moment: &FrameClock) -> Option<Position> {
     let screen = buffer.area;
     let mut rest = screen;
     let status = take_bottom(&mut rest, 1);
     let below = take_bottom(&mut rest, 1);
-    let asked = panes::open(Layer::Above, app, state).iter().any(|pane| pane.is_modal());
+    let asked = panes::open(PanePlacement::Above, app, state).iter().any(|pane| pane.is_modal());
     let most = if asked { (screen.height / 8).clamp(1, 3) } else { (screen.height / 3).clamp(1, 12) };
     let height = app.composer.fit(screen.width, most);
     let composer = take_bottom(&mut rest, height);
@@ -81,7 +81,7 @@ fn draw_all(app: &mut App, state: &State, buffer: &mut Buffer, moment: &FrameClo
     // An open question must be answered, so it may take all but a few rows of the conversation.
     let glimpse = if screen.height >= 20 { 4 } else { 2 };
     let mut bars: Vec<(&dyn Pane, Rect)> = Vec::new();
-    for pane in PANES.iter().filter(|pane| pane.layer() == Layer::Above) {
+    for pane in PANES.iter().filter(|pane| pane.layer() == PanePlacement::Above) {
         let rows = pane.rows(app, state, screen, rest.height.saturating_sub(glimpse));
         bars.push((*pane, take_bottom(&mut rest, rows)));
     }
@@ -110,15 +110,15 @@ fn draw_all(app: &mut App, state: &State, buffer: &mut Buffer, moment: &FrameClo
     status::draw(app, state, buffer, status, moment);
     let mut cursor = if asked { answering } else { writing };
     let layout = ScreenLayout { screen, above, below, status };
-    for pane in panes::open(Layer::Over, app, state).into_iter().rev() {
+    for pane in panes::open(PanePlacement::Over, app, state).into_iter().rev() {
         cursor = pane.draw(app, state, buffer, pane.bounds(&layout), moment);
     }
     cursor
 }
 
 /// Draws the panes beside the conversation, or below it on a narrow screen. Returns the area that remains.
-fn draw_beside(app: &mut App, state: &State, buffer: &mut Buffer, mut rest: Rect, moment: &FrameClock) -> Rect {
-    let open = panes::open(Layer::Beside, app, state);
+fn draw_beside(app: &mut App, state: &SpaceState, buffer: &mut Buffer, mut rest: Rect, moment: &FrameClock) -> Rect {
+    let open = panes::open(PanePlacement::Beside, app, state);
     if buffer.area.width < MIN_DOCKED_WIDTH {
         for pane in open {
             rest = stack(app, buffer, rest, |size| pane.compact(app, state, size, moment));

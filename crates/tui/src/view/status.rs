@@ -8,8 +8,8 @@ use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 use wh_core::space::ParticipantId;
 use wh_core::space::event::{Activity, ParticipantRole};
-use wh_core::space::item::Level;
-use wh_core::space::state::{Participant, State};
+use wh_core::space::item::NoticeLevel;
+use wh_core::space::state::{Participant, SpaceState};
 
 use super::lines::{fit, one_line, put, thousands};
 use super::moment::FrameClock;
@@ -26,15 +26,15 @@ struct StatusPart {
     rank: u8,
 }
 
-pub(super) fn draw(app: &App, state: &State, buffer: &mut Buffer, area: Rect, moment: &FrameClock) {
+pub(super) fn draw(app: &App, state: &SpaceState, buffer: &mut Buffer, area: Rect, moment: &FrameClock) {
     let theme = app.theme();
     let inside = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     if let Some(notice) = app.notice(moment.now()) {
         moment.wake_in(notice.until.duration_since(moment.now()).unwrap_or_default());
         let style = match notice.level {
-            Level::Info => theme.text,
-            Level::Warning => theme.warning,
-            Level::Error => theme.danger,
+            NoticeLevel::Info => theme.text,
+            NoticeLevel::Warning => theme.warning,
+            NoticeLevel::Error => theme.danger,
         };
         return put(buffer, inside, &Line::styled(fit(&one_line(&notice.text), inside.width.into()), style));
     }
@@ -68,7 +68,7 @@ fn fitting(mut parts: Vec<StatusPart>, room: usize) -> Vec<StatusPart> {
     }
 }
 
-fn parts(app: &App, state: &State, moment: &FrameClock) -> Vec<StatusPart> {
+fn parts(app: &App, state: &SpaceState, moment: &FrameClock) -> Vec<StatusPart> {
     let theme = app.theme();
     let mut parts: Vec<StatusPart> = Vec::new();
     let mut add = |rank: u8, style: Style, text: String| parts.push(StatusPart { text, style, rank });
@@ -109,9 +109,9 @@ fn parts(app: &App, state: &State, moment: &FrameClock) -> Vec<StatusPart> {
     parts
 }
 
-/// Adds parts for the agents that receive chat messages: the name and model of each, and the context usage and costs of the
-/// first.
-fn of_agent(app: &App, state: &State, theme: &Theme, add: &mut impl FnMut(u8, Style, String)) {
+/// Adds parts for the agents that receive chat messages: the name, model and mode of each, and the context usage and
+/// cost of the first.
+fn of_agent(app: &App, state: &SpaceState, theme: &Theme, add: &mut impl FnMut(u8, Style, String)) {
     let Some((first, agent)) = primary_agent(state) else {
         if let Some(targets) = state.targets.effective() {
             let names: Vec<&str> = targets.iter().map(|id| id.as_str()).collect();
@@ -156,7 +156,7 @@ fn runs_as(id: &ParticipantId, agent: &Participant) -> String {
 
 /// Returns the activity of the first agent that is working, starting or gone. Returns `None` if all agents are in
 /// another state, or while the reasoning bar is shown.
-fn activity(state: &State, theme: &Theme, moment: &FrameClock) -> Option<(String, Style)> {
+fn activity(state: &SpaceState, theme: &Theme, moment: &FrameClock) -> Option<(String, Style)> {
     if state.reasoning().is_some() {
         return None;
     }

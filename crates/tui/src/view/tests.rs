@@ -15,9 +15,9 @@ use wh_core::space::event::{
     Acknowledgement, Activity, AgentStatus, Evidence, ParticipantRole, Pause, SpaceEvent, StreamFrame,
 };
 use wh_core::space::extent::{Extent, TextPiece};
-use wh_core::space::item::{Body, Item, Progress, ToolCall, ToolKind, ToolStatus};
-use wh_core::space::question::{Choice, OptionMeaning, Question, QuestionDetail, QuestionKind};
-use wh_core::space::state::State;
+use wh_core::space::item::{Item, ItemBody, ItemProgress, ToolCall, ToolKind, ToolStatus};
+use wh_core::space::question::{OptionMeaning, Question, QuestionDetail, QuestionKind, QuestionOption};
+use wh_core::space::state::SpaceState;
 
 use crate::app::{App, AppEffect, BackgroundAnswer, BackgroundQuery, ClickTarget, SentCommand};
 use crate::options::TuiOptions;
@@ -27,7 +27,7 @@ fn start() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000)
 }
 
-fn item(id: &str, body: Body, progress: Progress) -> SpaceEvent {
+fn item(id: &str, body: ItemBody, progress: ItemProgress) -> SpaceEvent {
     let (from, at) = ("demo".into(), start());
     SpaceEvent::Item(Arc::new(Item {
         id: id.into(),
@@ -43,8 +43,8 @@ fn item(id: &str, body: Body, progress: Progress) -> SpaceEvent {
     }))
 }
 
-fn question(options: usize, accepts_text: bool, lines: usize) -> Body {
-    let options = (0..options).map(|number| Choice {
+fn question(options: usize, accepts_text: bool, lines: usize) -> ItemBody {
+    let options = (0..options).map(|number| QuestionOption {
         id: number.to_string(),
         label: format!("Option {number} 日本語"),
         meaning: if number == 0 { OptionMeaning::AllowAlways } else { OptionMeaning::Other },
@@ -63,34 +63,34 @@ fn question(options: usize, accepts_text: bool, lines: usize) -> Body {
         accepts_text,
         preselects: true,
     };
-    Body::Question { question, closing: None }
+    ItemBody::Question { question, closing: None }
 }
 
-fn state(parts: u8, options: usize, lines: usize) -> State {
-    let mut state = State::new("space", "me".into());
+fn state(parts: u8, options: usize, lines: usize) -> SpaceState {
+    let mut state = SpaceState::new("space", "me".into());
     let mut happens = |event: SpaceEvent| state.apply(&event, start());
     happens(SpaceEvent::Joined("me".into(), ParticipantRole::Human));
     happens(SpaceEvent::Joined("demo".into(), ParticipantRole::Agent));
     let status =
         AgentStatus { activity: Activity::Working("turn-1".into()), evidence: Evidence::Protocol, since: start() };
     happens(SpaceEvent::Session("demo".into(), status));
-    let said = Body::Text { text: "# Hello\n\n* 日本\n".repeat(lines), attachments: vec![] };
-    happens(item("m1", said, Progress::Done));
+    let said = ItemBody::Text { text: "# Hello\n\n* 日本\n".repeat(lines), attachments: vec![] };
+    happens(item("m1", said, ItemProgress::Done));
     if parts & 1 != 0 {
         let thought =
-            Body::Thought { text: "hm 日本 ".repeat(lines * 9), action: Some("x\ny".into()), tokens: Some(5) };
-        happens(item("t1", thought, Progress::Growing));
+            ItemBody::Thought { text: "hm 日本 ".repeat(lines * 9), action: Some("x\ny".into()), tokens: Some(5) };
+        happens(item("t1", thought, ItemProgress::Growing));
     }
     if parts & 2 != 0 {
-        happens(item("q1", question(options, parts & 4 != 0, lines), Progress::Growing));
-        happens(item("q2", question(0, true, 0), Progress::Growing));
+        happens(item("q1", question(options, parts & 4 != 0, lines), ItemProgress::Growing));
+        happens(item("q2", question(0, true, 0), ItemProgress::Growing));
     }
     if parts & 16 != 0 {
         for (number, status) in [ToolStatus::Running, ToolStatus::Failed, ToolStatus::Pending].into_iter().enumerate() {
             let (name, title) = ("mcp__日本__x".into(), "\u{1b}[2J".repeat(lines));
             let input = json!({ "path": "/日本/語".repeat(lines) });
             let call = ToolCall { name, title, kind: ToolKind::Other, input, status, output: vec![] };
-            happens(item(&format!("c{number}"), Body::Tool(call), Progress::Growing));
+            happens(item(&format!("c{number}"), ItemBody::Tool(call), ItemProgress::Growing));
         }
     }
     if parts & 8 != 0 {
@@ -188,9 +188,9 @@ fn an_options_number_is_an_answer_and_the_next_question_comes() {
 
 #[test]
 fn a_question_after_another_ignores_answers_until_the_user_pauses() {
-    let mut state = State::new("space", "me".into());
+    let mut state = SpaceState::new("space", "me".into());
     for id in ["q1", "q2"] {
-        state.apply(&item(id, question(3, false, 1), Progress::Growing), start());
+        state.apply(&item(id, question(3, false, 1), ItemProgress::Growing), start());
     }
     let mut app = App::new(TuiOptions::new("me".into()));
     app.sync(&state, &MirrorChange::default(), start());
@@ -224,12 +224,12 @@ fn a_question_after_another_ignores_answers_until_the_user_pauses() {
 /// Types keys at given times into the UI of a space without an open question.
 struct Typist {
     app: App,
-    state: State,
+    state: SpaceState,
 }
 
 impl Typist {
     fn new() -> Self {
-        let mut state = State::new("space", "me".into());
+        let mut state = SpaceState::new("space", "me".into());
         state.apply(&SpaceEvent::Joined("demo".into(), ParticipantRole::Agent), start());
         Self { app: App::new(TuiOptions::new("me".into())), state }
     }
@@ -251,7 +251,7 @@ impl Typist {
     }
 
     fn asked(&mut self, milliseconds: u64) {
-        self.state.apply(&item("q1", question(3, true, 0), Progress::Growing), start());
+        self.state.apply(&item("q1", question(3, true, 0), ItemProgress::Growing), start());
         self.app.sync(&self.state, &MirrorChange::default(), Self::at(milliseconds));
     }
 
@@ -339,7 +339,7 @@ fn a_program_may_answer_as_soon_as_a_question_is_drawn() {
 /// The UI with a question of two parts and its pager open at the last part, whose end has not been shown.
 struct Paged {
     app: App,
-    state: State,
+    state: SpaceState,
 }
 
 impl Paged {
@@ -348,7 +348,7 @@ impl Paged {
     fn new() -> Self {
         let extent = Extent { shown: 10, whole: 2 * Self::PART };
         let (from, at, body) = ("demo".into(), start(), question(3, false, 1));
-        let (id, progress) = ("q1".into(), Progress::Growing);
+        let (id, progress) = ("q1".into(), ItemProgress::Growing);
         let asked = Item {
             id,
             from,
@@ -361,7 +361,7 @@ impl Paged {
             listed: Vec::new(),
             starts: Vec::new(),
         };
-        let mut state = State::new("space", "me".into());
+        let mut state = SpaceState::new("space", "me".into());
         state.apply(&SpaceEvent::Item(Arc::new(asked)), start());
         let mut app = App::new(TuiOptions::new("me".into()));
         app.sync(&state, &MirrorChange::default(), start());

@@ -3,8 +3,8 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use wh_core::space::item::Body;
-use wh_core::space::state::State;
+use wh_core::space::item::ItemBody;
+use wh_core::space::state::SpaceState;
 
 use super::lines::{one_line, put_all};
 use crate::app::{App, primary_agent};
@@ -13,9 +13,12 @@ use crate::panes::covered;
 /// Maximum number of items in a conversation that counts as new.
 const MAX_ITEMS_WHEN_NEW: usize = 8;
 
-pub(super) fn draw(app: &App, state: &State, buffer: &mut Buffer, area: Rect) {
+pub(super) fn draw(app: &App, state: &SpaceState, buffer: &mut Buffer, area: Rect) {
     let new = state.items.len() <= MAX_ITEMS_WHEN_NEW
-        && state.items.iter().all(|item| matches!(&item.body, Body::Act { kind, .. } if kind.starts_with("system/")));
+        && state
+            .items
+            .iter()
+            .all(|item| matches!(&item.body, ItemBody::Act { kind, .. } if kind.starts_with("system/")));
     if !new || covered(app, state) {
         return;
     }

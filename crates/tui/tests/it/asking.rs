@@ -1,6 +1,6 @@
 use wh_core::space::command::ConversationCommand;
 use wh_core::space::harness::Order;
-use wh_core::space::question::{Answer, Choice, OptionMeaning, Question, QuestionDetail, QuestionKind};
+use wh_core::space::question::{Answer, OptionMeaning, Question, QuestionDetail, QuestionKind, QuestionOption};
 
 use crate::stage::{Stage, answered, permission};
 
@@ -144,7 +144,7 @@ async fn input_that_is_no_answer_is_dropped_with_a_hint() {
 async fn free_text_is_an_answer_if_the_question_accepts_it() {
     let mut stage = Stage::new(80, 24).await;
     stage.begin("go").await;
-    let red = Choice { id: "red".into(), label: "Red".into(), meaning: OptionMeaning::Other };
+    let red = QuestionOption { id: "red".into(), label: "Red".into(), meaning: OptionMeaning::Other };
     let question = Question {
         kind: QuestionKind::Choice,
         title: "Which colour?".into(),

@@ -5,11 +5,11 @@ use std::time::{Duration, SystemTime};
 
 use tokio::sync::{Semaphore, mpsc};
 use wh_agents::interface::{
-    Agent, AgentFacts, BoxFuture, Harness, HarnessTaskChannels, Installation, LoginState, ManageError, QueryContext,
-    Readiness, Resume, SavedConversation, Start, StartError,
+    Agent, AgentFacts, AgentStartError, BoxFuture, Harness, HarnessTaskChannels, Installation, LoginState, ManageError,
+    QueryContext, Readiness, ResumeSelector, SavedConversation, StartOptions,
 };
-use wh_core::space::harness::{AckedOrder, AgentOption, Capabilities, Order, Report};
-use wh_core::space::item::{Body, ToolCall, ToolKind, ToolStatus};
+use wh_core::space::harness::{AckedOrder, AgentOption, Order, Report, ReportedCapabilities};
+use wh_core::space::item::{ItemBody, ToolCall, ToolKind, ToolStatus};
 
 use crate::screens::timeless;
 use crate::stage::{Stage, permission};
@@ -21,7 +21,7 @@ struct Fake {
     readiness: Readiness,
     /// Permits for its answers to queries.
     leave: Arc<Semaphore>,
-    starts: mpsc::Sender<(Start, HarnessTaskChannels)>,
+    starts: mpsc::Sender<(StartOptions, HarnessTaskChannels)>,
 }
 
 impl Agent for Fake {
@@ -54,7 +54,7 @@ impl Agent for Fake {
         })
     }
 
-    fn start(&self, start: Start) -> BoxFuture<'_, Result<Harness, StartError>> {
+    fn start(&self, start: StartOptions) -> BoxFuture<'_, Result<Harness, AgentStartError>> {
         Box::pin(async move {
             let (harness, inside) = Harness::new();
             self.starts.send((start, inside)).await.unwrap();
@@ -63,7 +63,7 @@ impl Agent for Fake {
     }
 }
 
-type Starts = mpsc::Receiver<(Start, HarnessTaskChannels)>;
+type Starts = mpsc::Receiver<(StartOptions, HarnessTaskChannels)>;
 
 /// Four agents: `demo`, which has joined; one that is ready; one without a login; one that is not installed.
 async fn scene(columns: u16, rows: u16) -> (Stage, Arc<Semaphore>, Starts) {
@@ -89,7 +89,7 @@ async fn scene(columns: u16, rows: u16) -> (Stage, Arc<Semaphore>, Starts) {
 
 fn able() -> Report {
     let named = |id: &str, title: &str| AgentOption { id: id.into(), title: title.into() };
-    Report::Ready(Capabilities {
+    Report::Ready(ReportedCapabilities {
         interrupts: true,
         models: vec![
             named("opus", "Opus: for hard things"),
@@ -99,7 +99,7 @@ fn able() -> Report {
         model: Some("sonnet".into()),
         modes: vec![named("ask", "Asks first"), named("edit", "Edits"), named("plan", "Changes nothing")],
         mode: Some("ask".into()),
-        ..Capabilities::default()
+        ..ReportedCapabilities::default()
     })
 }
 
@@ -277,7 +277,7 @@ async fn a_conversation_is_resumed() {
     stage.press(&["enter"]).await;
     obedient(other);
     let (start, _again) = started.recv().await.unwrap();
-    assert_eq!(start.resume, Some(Resume::Named("b".into())));
+    assert_eq!(start.resume, Some(ResumeSelector::Named("b".into())));
 }
 
 /// Ends the agent when it receives no more orders.
@@ -337,7 +337,7 @@ async fn each_agent_has_its_own_part_of_the_tool_sidebar_and_the_addressed_one_i
     let call = |name: &str| {
         let (name, title, input) = (name.to_owned(), String::new(), serde_json::json!({ "path": "a.rs" }));
         let (kind, status) = (ToolKind::Read, ToolStatus::Completed);
-        let body = Body::Tool(ToolCall { name, title, kind, input, status, output: vec![] });
+        let body = ItemBody::Tool(ToolCall { name, title, kind, input, status, output: vec![] });
         Report::Item { key: "1".into(), body, done: true }
     };
     stage.report(call("look")).await;

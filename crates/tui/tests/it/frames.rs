@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use wh_core::slash::{PaneName, UiCommand, Visibility};
 use wh_core::space::harness::Report;
-use wh_core::space::item::Body;
+use wh_core::space::item::ItemBody;
 
 use crate::stage::Stage;
 
@@ -77,7 +77,7 @@ async fn streamed_text_is_shown_to_the_end() {
     for number in 0..500 {
         stage.report(Report::Grew { key: "k".into(), text: format!("word{number} "), tokens: None }).await;
     }
-    let body = Body::Text { text: "the whole answer".into(), attachments: vec![] };
+    let body = ItemBody::Text { text: "the whole answer".into(), attachments: vec![] };
     stage.report(Report::Item { key: "k".into(), body, done: true }).await;
     stage.end(turn).await;
     stage.sees("the whole answer").await;

@@ -3,7 +3,7 @@ use wh_client::{ChangeNotice, DrawProgress, Space, SpaceRequest, SpaceWatch, Ui}
 use wh_core::event::{Cursor, Epoch};
 use wh_core::slash::UiCommand;
 use wh_core::space::harness::Order;
-use wh_core::space::state::State;
+use wh_core::space::state::SpaceState;
 use wh_screen::modes::{MouseEncoding, MouseTracking};
 use wh_tui::{TuiExit, TuiOptions, run};
 
@@ -81,7 +81,7 @@ async fn the_ui_ends_with_its_space() {
     let (notices, changes) = watch::channel(ChangeNotice::default());
     let end = Cursor { epoch: Epoch::new("e"), seq: 0 };
     reply
-        .send(SpaceWatch { state: State::new("test", "human".into()), end, revision: 0, change_count: 0, changes })
+        .send(SpaceWatch { state: SpaceState::new("test", "human".into()), end, revision: 0, change_count: 0, changes })
         .unwrap();
     drop((notices, requests));
     assert_eq!(shown.await.unwrap().unwrap(), TuiExit::Space);

@@ -1,7 +1,7 @@
 //! Granting answers are rejected until the end of the question has been shown.
 
 use wh_core::space::harness::Report;
-use wh_core::space::item::{Body, ToolCall, ToolKind, ToolStatus};
+use wh_core::space::item::{ItemBody, ToolCall, ToolKind, ToolStatus};
 use wh_core::space::question::{Question, QuestionDetail};
 
 use crate::stage::{Stage, answered, permission};
@@ -164,7 +164,7 @@ async fn nothing_typed_between_a_resize_and_the_next_frame_grants() {
 async fn a_changed_question_must_be_read_again() {
     let mut stage = asked(60, 16, permission("Run it?", long(1))).await;
     stage.sees("❯ 1 Yes, this once").await;
-    let body = Body::Question { question: permission("Run it?", long(30)), closing: None };
+    let body = ItemBody::Question { question: permission("Run it?", long(30)), closing: None };
     stage.report(Report::Item { key: "q1".into(), body, done: false }).await;
     stage.sees(LOCKED).await;
     stage.press(&["enter"]).await;
@@ -327,7 +327,7 @@ async fn hidden_characters_are_shown_as_escapes_everywhere() {
     question.options[0].label = format!("label{HIDDEN}");
     let mut stage = Stage::new(120, 40).await;
     stage.begin("go").await;
-    let text = Body::Text { text: format!("text{HIDDEN} `code{HIDDEN}` &#x202e;"), attachments: Vec::new() };
+    let text = ItemBody::Text { text: format!("text{HIDDEN} `code{HIDDEN}` &#x202e;"), attachments: Vec::new() };
     stage.report(Report::Item { key: "t".into(), body: text, done: true }).await;
     let call = ToolCall {
         name: "t".into(),
@@ -337,7 +337,7 @@ async fn hidden_characters_are_shown_as_escapes_everywhere() {
         status: ToolStatus::Completed,
         output: Vec::new(),
     };
-    stage.report(Report::Item { key: "c".into(), body: Body::Tool(call), done: true }).await;
+    stage.report(Report::Item { key: "c".into(), body: ItemBody::Tool(call), done: true }).await;
     stage.text(&format!("draft{HIDDEN}")).await;
     stage.ask("q1", question).await;
     for word in ["text", "code", "tool", "title", "command", "label", "draft"] {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use wh_core::space::harness::{Report, Usage};
-use wh_core::space::item::{Body, ToolCall, ToolKind, ToolResultPart, ToolStatus};
+use wh_core::space::item::{ItemBody, ToolCall, ToolKind, ToolResultPart, ToolStatus};
 use wh_core::space::question::QuestionDetail;
 
 use crate::stage::{Stage, permission};
@@ -56,7 +56,7 @@ async fn scene(columns: u16, rows: u16) -> [String; 4] {
     stage.sees("Esc to interrupt").await;
     let thinking = timeless(&stage);
 
-    let done = Body::Thought { text: thought.into(), action: None, tokens: Some(120) };
+    let done = ItemBody::Thought { text: thought.into(), action: None, tokens: Some(120) };
     stage.report(Report::Item { key: "t1".into(), body: done, done: true }).await;
     let call = ToolCall {
         name: "read_file".into(),
@@ -66,8 +66,8 @@ async fn scene(columns: u16, rows: u16) -> [String; 4] {
         status: ToolStatus::Completed,
         output: vec![ToolResultPart::Text("fn parse() {}\n".repeat(30))],
     };
-    stage.report(Report::Item { key: "c1".into(), body: Body::Tool(call), done: true }).await;
-    let said = Body::Text { text: ANSWER.into(), attachments: vec![] };
+    stage.report(Report::Item { key: "c1".into(), body: ItemBody::Tool(call), done: true }).await;
+    let said = ItemBody::Text { text: ANSWER.into(), attachments: vec![] };
     stage.report(Report::Item { key: "m1".into(), body: said, done: true }).await;
     stage.report(Report::StreamOpened("s".into())).await;
     stage.report(Report::StreamFrame("s".into(), json!({ "token": "abc" }))).await;

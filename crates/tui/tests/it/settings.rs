@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use wh_core::space::state::State;
-use wh_tui::bell::Bell;
+use wh_core::space::state::SpaceState;
+use wh_tui::bell::BellSetting;
 use wh_tui::keymap::{BindableAction, EditAction, KeyMap, ScreenAction};
 
 use crate::stage::{Stage, permission};
@@ -37,7 +37,7 @@ async fn a_bound_key_replaces_the_default_key() {
 
 #[tokio::test]
 async fn the_bell_rings_for_the_configured_events() {
-    for (bell, asked, all) in [(Bell::Off, 0, 0), (Bell::Question, 1, 1), (Bell::All, 1, 2)] {
+    for (bell, asked, all) in [(BellSetting::Off, 0, 0), (BellSetting::Question, 1, 1), (BellSetting::All, 1, 2)] {
         let mut stage = Stage::with(80, 24, |options| options.bell = bell).await;
         let rung = |stage: &Stage| stage.written.iter().filter(|byte| **byte == 7).count();
         let turn = stage.begin("work").await;
@@ -48,7 +48,7 @@ async fn the_bell_rings_for_the_configured_events() {
         stage.press(&["3"]).await;
         stage.order().await;
         stage.end(turn).await;
-        let ended = |state: &State| state.turns.values().all(|turn| turn.end.is_some());
+        let ended = |state: &SpaceState| state.turns.values().all(|turn| turn.end.is_some());
         let end = async {
             while !stage.state(ended).await {
                 tokio::task::yield_now().await;

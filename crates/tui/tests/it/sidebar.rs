@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use wh_core::space::harness::Report;
-use wh_core::space::item::{Body, ToolCall, ToolKind, ToolStatus};
+use wh_core::space::item::{ItemBody, ToolCall, ToolKind, ToolStatus};
 use wh_tui::theme::Theme;
 
 use crate::screens::timeless;
@@ -13,7 +13,7 @@ use crate::stage::{Stage, permission};
 async fn call(stage: &mut Stage, key: &str, name: &str, input: serde_json::Value, status: ToolStatus) {
     let title = format!("{name} something");
     let call = ToolCall { name: name.into(), title, kind: ToolKind::Other, input, status, output: vec![] };
-    stage.report(Report::Item { key: key.into(), body: Body::Tool(call), done: status.is_over() }).await;
+    stage.report(Report::Item { key: key.into(), body: ItemBody::Tool(call), done: status.is_over() }).await;
 }
 
 /// Two turns with tool calls of every status.

@@ -7,13 +7,13 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use wh_agents::Catalog;
-use wh_agents::interface::{Agent, Harness, HarnessTaskChannels, Start};
+use wh_agents::interface::{Agent, Harness, HarnessTaskChannels, StartOptions};
 use wh_client::{DrawProgress, Space, Ui};
 use wh_core::input::KeyPress;
-use wh_core::space::harness::{AgentOption, Capabilities, Order, Report, TurnOutcome};
-use wh_core::space::item::Body;
-use wh_core::space::question::{Choice, OptionMeaning, Question, QuestionDetail, QuestionKind};
-use wh_core::space::state::State;
+use wh_core::space::harness::{AgentOption, Order, Report, ReportedCapabilities, TurnOutcome};
+use wh_core::space::item::ItemBody;
+use wh_core::space::question::{OptionMeaning, Question, QuestionDetail, QuestionKind, QuestionOption};
+use wh_core::space::state::SpaceState;
 use wh_core::space::{ParticipantId, TurnId};
 use wh_core::terminal::Size;
 use wh_engine::space::{Roster, RunningSpace};
@@ -55,7 +55,7 @@ impl Stage {
 
     /// Starts with these agents to choose from.
     pub async fn with_agents(columns: u16, rows: u16, agents: Vec<Arc<dyn Agent>>) -> Self {
-        let roster = Roster { catalog: Catalog::of(agents), start: Start::new("/home/me/project") };
+        let roster = Roster { catalog: Catalog::of(agents), start: StartOptions::new("/home/me/project") };
         let running = RunningSpace::with_roster("test", ParticipantId::from("human"), roster);
         Self::open(running, columns, rows, |options| options.directory = "/home/me/project".into()).await
     }
@@ -63,11 +63,11 @@ impl Stage {
     async fn open(running: RunningSpace, columns: u16, rows: u16, change: impl FnOnce(&mut TuiOptions)) -> Self {
         let (harness, agent) = Harness::new();
         running.enrol("demo".into(), harness).await;
-        let ready = Capabilities {
+        let ready = ReportedCapabilities {
             interrupts: true,
             commands: vec![AgentOption { id: "trick".into(), title: "Does a trick".into() }],
             calls: vec!["pause".into(), "resume".into(), "status".into()],
-            ..Capabilities::default()
+            ..ReportedCapabilities::default()
         };
         agent.reports.send(Report::Ready(ready)).await.unwrap();
         let (terminal, line) = tokio::io::duplex(1 << 20);
@@ -206,11 +206,11 @@ impl Stage {
     }
 
     pub async fn think(&mut self, key: &str, text: &str, action: Option<&str>) {
-        let body = Body::Thought { text: text.into(), action: action.map(Into::into), tokens: Some(1234) };
+        let body = ItemBody::Thought { text: text.into(), action: action.map(Into::into), tokens: Some(1234) };
         self.report(Report::Item { key: key.into(), body, done: false }).await;
     }
 
-    pub async fn state<T: Send + 'static>(&self, look: impl FnOnce(&State) -> T + Send + 'static) -> T {
+    pub async fn state<T: Send + 'static>(&self, look: impl FnOnce(&SpaceState) -> T + Send + 'static) -> T {
         look(&self.space.watch().await.unwrap().state)
     }
 
@@ -235,7 +235,7 @@ impl Stage {
 }
 
 pub fn permission(title: &str, details: Vec<QuestionDetail>) -> Question {
-    let option = |id: &str, label: &str, meaning| Choice { id: id.into(), label: label.into(), meaning };
+    let option = |id: &str, label: &str, meaning| QuestionOption { id: id.into(), label: label.into(), meaning };
     Question {
         kind: QuestionKind::Permission,
         title: title.into(),

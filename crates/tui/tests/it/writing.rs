@@ -1,6 +1,6 @@
 use wh_core::space::command::ConversationCommand;
 use wh_core::space::harness::{Order, Report};
-use wh_core::space::item::Body;
+use wh_core::space::item::ItemBody;
 use wh_screen::frame::CursorShape;
 
 use crate::stage::Stage;
@@ -37,7 +37,7 @@ async fn messages_arrive_in_the_order_in_which_they_were_sent() {
     stage.text(&all).await;
     let said = stage.state(|state| {
         let texts = state.items.iter().filter_map(|item| match &item.body {
-            Body::Text { text, .. } => Some(text.clone()),
+            ItemBody::Text { text, .. } => Some(text.clone()),
             _ => None,
         });
         texts.collect::<Vec<_>>()
@@ -89,7 +89,7 @@ async fn a_refused_line_leaves_the_composer_and_is_recorded() {
     stage.sees("◇ /target nobody: ").await;
     let refused = stage.state(|state| {
         let notices = state.items.iter().filter_map(|item| match &item.body {
-            Body::Notice { topic, lines, .. } if topic == "refused" => Some(lines.concat()),
+            ItemBody::Notice { topic, lines, .. } if topic == "refused" => Some(lines.concat()),
             _ => None,
         });
         notices.collect::<Vec<_>>()
@@ -112,7 +112,7 @@ async fn an_envelope_in_json_is_posted_or_refused_by_its_kind() {
     stage.no_longer_sees("❯ {").await;
     let kinds = stage.state(|state| {
         let acts = state.items.iter().filter_map(|item| match &item.body {
-            Body::Act { kind, .. } => Some(kind.clone()),
+            ItemBody::Act { kind, .. } => Some(kind.clone()),
             _ => None,
         });
         acts.collect::<Vec<_>>()

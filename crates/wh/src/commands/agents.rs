@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use clap::{Args, Subcommand};
-use wh_agents::interface::{LoginState, ManageError, QueryContext, Start};
-use wh_agents::manage::{Launch, LoginWay};
+use wh_agents::interface::{LoginState, ManageError, QueryContext, StartOptions};
+use wh_agents::manage::{LaunchSpec, LoginAction};
 use wh_core::space::ParticipantId;
 use wh_core::space::command::SpaceRefusal;
 use wh_core::space::roster::{AgentReply, AgentRequest, LoginMethod, LoginStatus};
@@ -147,7 +147,7 @@ async fn answer(agent: Option<String>, ask: AgentRequest, cwd: Option<PathBuf>) 
         }
     }
     // Runs the request in a temporary space, so that the reply is the same as for a slash command.
-    let roster = Roster { catalog, start: Start::new(&directory) };
+    let roster = Roster { catalog, start: StartOptions::new(&directory) };
     let running = RunningSpace::with_roster("agents", ParticipantId::from("human"), roster);
     running.space.manage(agent.as_deref(), ask).await.map_err(|refusal| match refusal {
         SpaceRefusal::NoSuchAgent(_) => CliFailure::new(code::USAGE, refusal),
@@ -166,9 +166,9 @@ async fn log_in(agent: &dyn wh_agents::Agent, directory: &Path) -> Result<AgentR
         other => CliFailure::new(code::REFUSED, other),
     })?;
     let (method, instructions, message) = match way {
-        LoginWay::NotNeeded => (None, None, Some("No login required.".to_owned())),
-        LoginWay::ByHand { instructions, method } => (Some(method), Some(instructions), None),
-        LoginWay::Command { launch, method } => {
+        LoginAction::NotNeeded => (None, None, Some("No login required.".to_owned())),
+        LoginAction::ByHand { instructions, method } => (Some(method), Some(instructions), None),
+        LoginAction::Command { launch, method } => {
             let title = agent.facts().title;
             if !std::io::stdin().is_terminal() {
                 return Err(CliFailure::new(code::USAGE, format!("logging in to {title} requires a terminal"))
@@ -193,7 +193,7 @@ async fn log_in(agent: &dyn wh_agents::Agent, directory: &Path) -> Result<AgentR
 }
 
 /// Runs a login command on this terminal. Returns an error message if the command fails.
-fn run(launch: &Launch) -> Result<Option<String>, CliFailure> {
+fn run(launch: &LaunchSpec) -> Result<Option<String>, CliFailure> {
     let mut command = Command::new(&launch.program);
     command.args(&launch.arguments).env_remove("CLAUDECODE");
     if let Some(directory) = &launch.directory {

@@ -13,7 +13,7 @@ use crate::failure::{CliFailure, code, print_to_stderr};
 use crate::print::{clean_line, json_line, print};
 use crate::settings::Settings;
 use crate::settings::document::{self, ConfigFile, SettingsFileOwner};
-use crate::settings::files::{self, FoundSettings};
+use crate::settings::files::{self, FoundSettingsFiles};
 use crate::settings::merge::{ResolvedSetting, SettingSource};
 use crate::settings::table::{ProjectRule, SettingRow, by_key, table};
 
@@ -142,12 +142,12 @@ fn path(project: bool) -> Result<PathBuf, CliFailure> {
     if project { Ok(files::project_path(Path::new("."))) } else { files::user_path() }
 }
 
-fn found() -> Result<FoundSettings, CliFailure> {
+fn found() -> Result<FoundSettingsFiles, CliFailure> {
     files::find(Some(Path::new(".")))
 }
 
 /// Merges the settings of this directory. An environment variable with an invalid value is an error.
-fn merged(found: &FoundSettings) -> Result<Settings, CliFailure> {
+fn merged(found: &FoundSettingsFiles) -> Result<Settings, CliFailure> {
     let settings = files::merge(&found.files)?;
     match settings.wrong_variables() {
         [] => Ok(settings),
@@ -250,7 +250,7 @@ fn unset(key: &str, project: bool) -> Result<(), CliFailure> {
 }
 
 /// Prints notices about project settings that are not used.
-fn print_notices(found: &FoundSettings) {
+fn print_notices(found: &FoundSettingsFiles) {
     for notice in found.notices(|_| true) {
         print_to_stderr(&format!("wh: {}", clean_line(&notice)));
     }

@@ -31,15 +31,15 @@ pub struct ControlCommand {
 #[derive(Debug, Subcommand)]
 enum ControlSubcommand {
     /// Send a prompt to an agent, or type text into a terminal program with Enter for each line break
-    Send(ControlSend),
+    Send(ControlSendArguments),
     /// Interrupt a session
-    Interrupt(ControlInterrupt),
+    Interrupt(ControlInterruptArguments),
     /// Answer an open question
-    Answer(ControlAnswer),
+    Answer(ControlAnswerArguments),
 }
 
 #[derive(Debug, Args)]
-struct ControlSend {
+struct ControlSendArguments {
     /// Session name or id
     session: String,
 
@@ -55,7 +55,7 @@ struct ControlSend {
 }
 
 #[derive(Debug, Args)]
-struct ControlInterrupt {
+struct ControlInterruptArguments {
     /// Session name or id
     session: String,
 
@@ -64,7 +64,7 @@ struct ControlInterrupt {
 }
 
 #[derive(Debug, Args)]
-struct ControlAnswer {
+struct ControlAnswerArguments {
     /// Session name or id
     session: String,
 
@@ -146,7 +146,7 @@ impl ControlCommand {
                     (_, true) => Some(AnswerDecision::Reject),
                     _ => None,
                 };
-                let ControlAnswer { question, option, text, .. } = answer;
+                let ControlAnswerArguments { question, option, text, .. } = answer;
                 (answer.session, ControlIntent::Answer { question, option, decision, text }, answer.delivery)
             }
         };

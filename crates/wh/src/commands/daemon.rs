@@ -39,20 +39,20 @@ pub struct DaemonCommand {
 #[derive(Debug, Subcommand)]
 enum DaemonSubcommand {
     /// Start the daemon in the background
-    Start(DaemonStart),
+    Start(DaemonStartArguments),
     /// Stop the daemon and all processes of its sessions; the next start restores agent sessions
-    Stop(DaemonStop),
+    Stop(DaemonStopArguments),
     /// Restart the daemon with the same options; agent sessions are restored
-    Restart(DaemonRestart),
+    Restart(DaemonRestartArguments),
     /// Show the daemon's status and addresses. Exit code 3: the daemon does not answer; 6: the daemon is not running
-    Status(DaemonStatus),
+    Status(DaemonStatusArguments),
     /// Print the daemon's log
-    Logs(DaemonLogs),
+    Logs(DaemonLogsArguments),
 }
 
 #[derive(Debug, Args)]
 #[command(args_override_self = true)]
-struct DaemonStart {
+struct DaemonStartArguments {
     /// Run in the foreground, for service managers
     #[arg(long)]
     foreground: bool,
@@ -66,7 +66,7 @@ struct DaemonStart {
 }
 
 #[derive(Debug, Args)]
-struct DaemonStop {
+struct DaemonStopArguments {
     /// End the sessions permanently; they are not restored
     #[arg(long)]
     end_sessions: bool,
@@ -77,7 +77,7 @@ struct DaemonStop {
 }
 
 #[derive(Debug, Args)]
-struct DaemonRestart {
+struct DaemonRestartArguments {
     /// Options that replace the options of the running daemon. `restart` reads them from the command line of the
     /// process, not from this field.
     #[command(flatten)]
@@ -85,7 +85,7 @@ struct DaemonRestart {
 }
 
 #[derive(Debug, Args)]
-struct DaemonStatus {
+struct DaemonStatusArguments {
     #[command(flatten)]
     answer: ResponseTimeout,
 
@@ -95,7 +95,7 @@ struct DaemonStatus {
 }
 
 #[derive(Debug, Args)]
-struct DaemonLogs {
+struct DaemonLogsArguments {
     /// Print the last N lines
     #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
     lines: usize,
@@ -122,7 +122,7 @@ impl DaemonCommand {
     }
 }
 
-impl DaemonStart {
+impl DaemonStartArguments {
     fn run(self, paths: &DaemonPaths, settings: &Settings) -> Result<ExitCode, CliFailure> {
         if self.foreground {
             let last_polled = LastPolled::default();
@@ -213,7 +213,7 @@ fn ready(file: &DaemonFile, background: bool) {
     }
 }
 
-impl DaemonStatus {
+impl DaemonStatusArguments {
     fn run(self, paths: &DaemonPaths) -> Result<ExitCode, CliFailure> {
         let damaged = wh_engine::store::damaged_files(&paths.store());
         let Some(daemon) = paths.running_daemon() else {
@@ -279,7 +279,7 @@ fn damaged_store_notice(path: &Path) -> String {
     )
 }
 
-impl DaemonLogs {
+impl DaemonLogsArguments {
     fn run(self, paths: &DaemonPaths) -> Result<ExitCode, CliFailure> {
         let path = paths.log();
         let cannot =

@@ -15,9 +15,9 @@ use crate::settings::files;
 
 /// Check which agents can be used here and what is missing
 ///
-/// For each built-in agent and each agent from agents.toml, shows if the agent is installed, its version, its login,
-/// and the command that installs or fixes it. Also lists the settings files in use and errors in them. `wh doctor`
-/// changes nothing and starts no conversation.
+/// For each built-in agent and each agent from agents.toml, shows whether the agent is installed, its version, its
+/// login, and the command that installs or fixes it. Also lists the settings files in use and errors in them. `wh
+/// doctor` changes nothing and starts no conversation.
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes("  wh doctor\n  wh doctor --json | jq -r 'select(.installed) | .agent'", &[]))]
 pub struct DoctorCommand {

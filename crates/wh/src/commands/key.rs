@@ -17,8 +17,8 @@ use crate::target::TargetArguments;
 #[derive(Debug, Args)]
 #[command(after_help = with_exit_codes("  wh key enter\n  wh key ctrl+a ctrl+k\n  wh key shift+tab down down enter", API_CODES))]
 pub struct KeyCommand {
-    /// Keys to press, in order. With several words, the first word selects the session if it is a session name or not a
-    /// key
+    /// Keys to press, in order. With several words, the first word selects the session if it is a session name or is
+    /// not a key
     #[arg(value_name = "NAME", required = true)]
     names: Vec<String>,
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use wh_core::terminal::{Exit, Size};
-use wh_engine::terminal::{self, ScreenSpec, StartError, TerminalSession, TerminalSpec};
+use wh_engine::terminal::{self, ProgramStartError, ScreenSpec, TerminalSession, TerminalSpec};
 use wh_screen::pty::TERM;
 
 use crate::async_runtime;
@@ -19,7 +19,7 @@ use crate::local_terminal::LocalTerminal;
 use crate::log;
 use crate::protect;
 use crate::record::RecordArguments;
-use crate::running_api::{Linger, RunningApi};
+use crate::running_api::{LingerTime, RunningApi};
 use crate::signals::ExitSignals;
 
 /// Timeout after the program's exit for writing its last output and the end of the recording.
@@ -50,7 +50,7 @@ const OUTER_TERMINAL: [&str; 16] = [
 ///
 /// In a terminal, you use the program as usual while HTTP clients see its screen and type into it. Without a terminal,
 /// or with --headless, the program runs in a virtual terminal. wh exits with the program's exit code, or with 128+n if
-/// signal n ended the program. wh then also ends the processes that the program started.
+/// signal n ended the program. Before wh exits, it also ends the processes that the program started.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -139,9 +139,9 @@ impl RunCommand {
         let control = self.control.open().await?;
         let recorded = self.record.wanted();
         let linger = match self.linger {
-            Some(seconds) => Linger::For(Duration::from_secs(seconds.into())),
-            None if tty.is_some() => Linger::No,
-            None => Linger::UntilRead,
+            Some(seconds) => LingerTime::For(Duration::from_secs(seconds.into())),
+            None if tty.is_some() => LingerTime::No,
+            None => LingerTime::UntilRead,
         };
         let spec = self.spec(tty.as_ref(), control.as_ref())?;
         let command = spec.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -153,7 +153,7 @@ impl RunCommand {
         let RunOutcome { exit, signalled } = wait_for_end(session, tty, &mut signals).await;
         if let Some(api) = api {
             // A signal ends wh without lingering.
-            api.close(if signalled { Linger::No } else { linger }, &mut signals).await;
+            api.close(if signalled { LingerTime::No } else { linger }, &mut signals).await;
         }
         Ok(ExitCode::from(u8::try_from(exit.code() & 0xff).unwrap_or(code::FAILED)))
     }
@@ -201,7 +201,7 @@ fn demo_command(control: Option<&ApiListener>) -> Result<Vec<OsString>, CliFailu
     Ok(command)
 }
 
-fn cannot_start(error: &StartError) -> CliFailure {
+fn cannot_start(error: &ProgramStartError) -> CliFailure {
     match error.program_error().map(io::Error::kind) {
         Some(io::ErrorKind::NotFound) => {
             CliFailure::new(code::NOT_FOUND, error).hint("check that the program is installed and on the PATH")

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use wh_agents::Catalog;
-use wh_agents::interface::{Agent, AgentFacts, Harness, Resume, Start, StartError};
+use wh_agents::interface::{Agent, AgentFacts, AgentStartError, Harness, ResumeSelector, StartOptions};
 use wh_core::space::ParticipantId;
 use wh_core::space::harness::Report;
-use wh_core::space::item::Level;
-use wh_core::space::state::Targets;
+use wh_core::space::item::NoticeLevel;
+use wh_core::space::state::TargetsByScope;
 use wh_core::terminal::Size;
 use wh_engine::ledger::SessionLedger;
 use wh_engine::space::{Roster, RunningSpace};
@@ -30,7 +30,7 @@ use crate::local_terminal::LocalTerminal;
 use crate::log;
 use crate::protect;
 use crate::record::RecordArguments;
-use crate::running_api::{Linger, RunningApi};
+use crate::running_api::{LingerTime, RunningApi};
 use crate::settings::{LoadedSettings, Settings};
 use crate::signals::ExitSignals;
 use crate::terminal_ui::TerminalUi;
@@ -209,25 +209,25 @@ impl SpaceArguments {
             agents::print_notices(&catalog);
         }
         let control = self.control.open().await?;
-        let mut start = Start::new(&directory);
+        let mut start = StartOptions::new(&directory);
         start.arguments = std::mem::take(&mut self.arguments);
         (start.model, start.mode) = (self.model.take(), self.mode.take());
         start.resume = match self.resume.take() {
-            Some(id) => Some(Resume::Named(id)),
-            None => self.latest.then_some(Resume::Latest),
+            Some(id) => Some(ResumeSelector::Named(id)),
+            None => self.latest.then_some(ResumeSelector::Latest),
         };
         start.may_skip_permissions = self.allow_skipping_permissions;
-        if let (Some(Resume::Named(given)), [agent]) = (&start.resume, &agents[..]) {
-            start.resume = Some(Resume::Named(agents::conversation(agent.as_ref(), &directory, given).await));
+        if let (Some(ResumeSelector::Named(given)), [agent]) = (&start.resume, &agents[..]) {
+            start.resume = Some(ResumeSelector::Named(agents::conversation(agent.as_ref(), &directory, given).await));
         }
         // An agent that is added later starts with the same directory and permissions, but with its own default model
         // and mode.
-        let later = Start { may_skip_permissions: start.may_skip_permissions, ..Start::new(&directory) };
+        let later = StartOptions { may_skip_permissions: start.may_skip_permissions, ..StartOptions::new(&directory) };
         let mut started = Vec::new();
         for agent in agents {
             let mut harness = agent.start(start.clone()).await.map_err(|error| cannot_start(&error))?;
             if started.is_empty() && !catalog.warnings().is_empty() {
-                let warning = |text: &String| Report::Notice(Level::Warning, text.clone());
+                let warning = |text: &String| Report::Notice(NoticeLevel::Warning, text.clone());
                 harness = harness.with_first_reports(catalog.warnings().iter().map(warning).collect());
             }
             started.push((agent.facts(), harness));
@@ -238,7 +238,8 @@ impl SpaceArguments {
         Ok(ExitCode::from(code))
     }
 
-    /// Looks up the agents of the command line. Fails if an agent is given twice.
+    /// Looks up the agents to start. Fails if an agent is unknown or given twice, or if options that require a single
+    /// agent are given with several agents.
     fn known_agents(&self, catalog: &Catalog) -> Result<Vec<Arc<dyn Agent>>, CliFailure> {
         let mut ids: Vec<&str> = Vec::new();
         for id in self.agents.iter().map(String::as_str) {
@@ -261,13 +262,14 @@ impl SpaceArguments {
         if taken || self.me.is_empty() || self.me.contains(|letter: char| letter.is_whitespace() || letter.is_control())
         {
             return Err(CliFailure::new(code::USAGE, format!("{:?} cannot be your name in the space", self.me)).hint(
-                "give another name with --as: one word that is not the name of an agent, for example --as human",
+                "give another name with --as: one word, not \"system\" or the name of an agent, for example --as human",
             ));
         }
         Ok(ParticipantId::from(self.me.as_str()))
     }
 
-    /// Removes targets from a settings file that are not participants of this space. The file applies to all spaces.
+    /// Drops the targets that come from a settings file and are not participants of this space. Adds a notice instead
+    /// of failing, because the file applies to all spaces.
     fn drop_absent_targets(&mut self, loaded: &mut LoadedSettings) {
         for (key, names) in [("target", &mut self.targets), ("space_target", &mut self.space_targets)] {
             if !loaded.is_from_file(key) {
@@ -286,7 +288,7 @@ impl SpaceArguments {
     }
 
     /// Returns the default targets of messages. An unknown name is refused.
-    fn default_targets(&self) -> Result<Targets, CliFailure> {
+    fn default_targets(&self) -> Result<TargetsByScope, CliFailure> {
         let checked = |option: &str, names: &[String]| {
             let names: Vec<&str> = names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()).collect();
             if let Some(unknown) = names.iter().find(|name| !self.agents.iter().any(|agent| agent == *name)) {
@@ -297,7 +299,7 @@ impl SpaceArguments {
         };
         let participant = checked("--target or WH_TARGET", &self.targets)?;
         let global = checked("--space-target or WH_SPACE_TARGET", &self.space_targets)?;
-        Ok(Targets { chosen: None, participant, global })
+        Ok(TargetsByScope { chosen: None, participant, global })
     }
 
     fn directory(&self) -> Result<PathBuf, CliFailure> {
@@ -314,7 +316,7 @@ impl SpaceArguments {
         tty: Option<&LocalTerminal>,
         control: Option<ApiListener>,
         settings: &Settings,
-    ) -> Result<OpenSpace, CliFailure> {
+    ) -> Result<SpaceRun, CliFailure> {
         let failed =
             |error: &dyn std::fmt::Display| CliFailure::new(code::FAILED, format!("cannot start the space: {error}"));
         let me = self.own_name()?;
@@ -354,7 +356,7 @@ impl SpaceArguments {
         let conversation = Conversation { space: running.space.clone(), ui: shown.ui().clone(), me, title };
         let api =
             control.map(|control| RunningApi::open(control, shown.surface().clone(), Some(conversation), command));
-        Ok(OpenSpace { running, shown, api })
+        Ok(SpaceRun { running, shown, api })
     }
 }
 
@@ -390,7 +392,7 @@ fn remote_port() -> Result<Option<u16>, CliFailure> {
     })
 }
 
-fn cannot_start(error: &StartError) -> CliFailure {
+fn cannot_start(error: &AgentStartError) -> CliFailure {
     let failure = CliFailure::new(code::FAILED, error);
     match error.hint() {
         Some(hint) => failure.hint(hint),
@@ -399,13 +401,13 @@ fn cannot_start(error: &StartError) -> CliFailure {
 }
 
 /// A space with its UI and its HTTP API.
-struct OpenSpace {
+struct SpaceRun {
     running: RunningSpace,
     shown: TerminalUi,
     api: Option<RunningApi>,
 }
 
-impl OpenSpace {
+impl SpaceRun {
     /// Waits until the user quits or a signal arrives. Then closes the UI, the space, the recording and the HTTP API,
     /// in this order.
     async fn wait_for_end(self, tty: Option<LocalTerminal>, signals: &mut ExitSignals) -> u8 {
@@ -424,7 +426,7 @@ impl OpenSpace {
             print_to_stderr(&format!("wh: the recording is incomplete: {error}"));
         }
         if let Some(api) = api {
-            let linger = if end.signalled || attended { Linger::No } else { Linger::UntilRead };
+            let linger = if end.signalled || attended { LingerTime::No } else { LingerTime::UntilRead };
             api.close(linger, signals).await;
         }
         end.code

@@ -159,7 +159,8 @@ fn show_settings(file: &ProjectFile) -> Result<String, CliFailure> {
         ConfigFile::read(&place, &file.text, SettingsFileOwner::Project).map_err(|mistake| files::wrong(&mistake))?;
     let mut text = headline(file, ProjectFileName::Config) + "\n";
     for entry in &config.entries {
-        let always = if entry.setting.project == ProjectRule::Always { "  (used without trust)" } else { "" };
+        let always =
+            if entry.setting.project == ProjectRule::Always { "  (used even if the file is not trusted)" } else { "" };
         text += &clean_line(&format!("sets {} to {}{always}", entry.setting.key(), entry.value));
         text += "\n";
     }

@@ -10,9 +10,9 @@ use nix::fcntl::Flock;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tracing::{Instrument, info, info_span, warn};
-use wh_client::{Controller as Port, SessionManager};
+use wh_client::{ControlHandler, SessionManager};
 use wh_core::terminal::Exit;
-use wh_engine::control::audit::{self, Audit, LoggedText};
+use wh_engine::control::audit::{self, AuditWriter, LoggedText};
 use wh_engine::control::content_ref::ContentRefFolder;
 use wh_engine::control::teams::{self, Teams};
 use wh_engine::control::{Controller, ControllerParts};
@@ -20,9 +20,9 @@ use wh_engine::sessions::{SessionServices, Sessions, UiSpec};
 use wh_engine::store::{Store, StoreLimits};
 use wh_engine::terminal::{ScreenSpec, UiTerminalEnd};
 use wh_pipe::reaper;
-use wh_server::http::{self, Access, ApiToken};
+use wh_server::http::{self, AccessRules, ApiToken};
 use wh_server::socket;
-use wh_tui::bell::Bell;
+use wh_tui::bell::BellSetting;
 use wh_tui::keymap::KeyMap;
 use wh_tui::theme::Theme;
 use wh_tui::{TuiExit, TuiOptions};
@@ -67,7 +67,7 @@ pub struct DaemonArguments {
 pub struct UiAppearance {
     theme: Theme,
     keys: Arc<KeyMap>,
-    bell: Bell,
+    bell: BellSetting,
 }
 
 impl UiAppearance {
@@ -140,7 +140,7 @@ pub async fn serve(
     let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.control_port));
     let listener = http::bind(wanted).map_err(|error| failed(&format!("{wanted}: {error}")))?;
     let address = listener.local_addr().map_err(|error| failed(&error))?;
-    let secret = teams::Token::new().map_err(|error| failed(&error))?;
+    let secret = teams::MemberToken::new().map_err(|error| failed(&error))?;
     write_private(&paths.token(), secret.as_str().as_bytes()).map_err(failed_at(paths.token()))?;
     let (stop, closing) = watch::channel(false);
     let daemon: Arc<dyn SessionManager> = sessions.clone();
@@ -148,7 +148,7 @@ pub async fn serve(
         socket::bind(&paths.socket()).map_err(|error| failed(&format!("{}: {error}", paths.socket().display())))?;
     let at_socket =
         tokio::spawn(socket::serve(socket_listener, Arc::clone(&daemon), Arc::clone(&controller), closing.clone()));
-    let access = Access { token: ApiToken::new(secret.as_str()), any_host: false };
+    let access = AccessRules { token: ApiToken::new(secret.as_str()), any_host: false };
     let router = http::daemon_router(Arc::clone(&daemon), controller, access, closing.clone());
     let served = tokio::spawn(http::serve(listener, router, closing.clone()));
 
@@ -236,12 +236,12 @@ fn controller(
     daemon: Arc<dyn SessionManager>,
     store: Store,
     chosen: &ControlLimitValues,
-) -> Result<Arc<dyn Port>, CliFailure> {
+) -> Result<Arc<dyn ControlHandler>, CliFailure> {
     let ControlLimitValues { times, limits, .. } = *chosen;
     let teams = Teams::open(paths.teams()).map_err(failed_at(paths.teams()))?;
     let mut options = audit::AuditOptions::new("wh-daemon");
     options.texts = texts()?;
-    let audit = Audit::open(paths.audit(), options).map_err(failed_at(paths.audit()))?;
+    let audit = AuditWriter::open(paths.audit(), options).map_err(failed_at(paths.audit()))?;
     let references = ContentRefFolder::new(paths.contents(), limits.reference).map_err(failed_at(paths.contents()))?;
     tokio::spawn(sweep(references.clone()));
     let parts = ControllerParts { daemon, store, teams, audit, references, times, limits };

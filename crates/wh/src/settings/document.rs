@@ -254,7 +254,7 @@ mod tests {
             ("zebra = 1\ntheme = 1", r#"/c.toml:1:1: unknown key "zebra"; `wh config` lists the keys"#),
             (
                 "agent = ['demo', 'a b']",
-                r#"/c.toml:1:18: agent has the name "a b"; a name is one word without commas; write several names as a list"#,
+                r#"/c.toml:1:18: agent has the invalid name "a b"; a name is one word without commas; write several names as a list"#,
             ),
             (
                 "[keys]\nundo = 'ctlr+x'",

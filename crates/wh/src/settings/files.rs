@@ -18,7 +18,7 @@ use crate::{directories, print};
 
 /// Settings files of a directory, with notices for the user.
 #[derive(Debug)]
-pub struct FoundSettings {
+pub struct FoundSettingsFiles {
     pub files: SettingsFiles,
     /// Notice that the project's file is not used, with the reason.
     pub unused: Option<String>,
@@ -27,7 +27,7 @@ pub struct FoundSettings {
     pub untrusted: String,
 }
 
-impl FoundSettings {
+impl FoundSettingsFiles {
     /// Lists the paths of the files that were read.
     pub fn paths(&self) -> Vec<PathBuf> {
         let files = [&self.files.project, &self.files.user];
@@ -83,9 +83,9 @@ pub fn user_file() -> Result<Option<ConfigFile>, CliFailure> {
 
 /// Finds the settings files for a directory, or only the user's file if `directory` is `None`. An error in a project's
 /// file is a failure only if the user trusts the file, because an untrusted file must not stop wh.
-pub fn find(directory: Option<&Path>) -> Result<FoundSettings, CliFailure> {
+pub fn find(directory: Option<&Path>) -> Result<FoundSettingsFiles, CliFailure> {
     let user = user_file()?;
-    let mut found = FoundSettings {
+    let mut found = FoundSettingsFiles {
         files: SettingsFiles { user, ..SettingsFiles::default() },
         unused: None,
         untrusted: String::new(),

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use wh_tui::bell::Bell;
+use wh_tui::bell::BellSetting;
 use wh_tui::keymap::{ACTIONS, BindingError, KeyMap};
 
 use super::document::{ConfigFile, SettingsFileError};
@@ -43,7 +43,8 @@ impl SettingSource {
 /// Value of a setting and its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResolvedSetting {
-    /// Effective value; `None` if no source has a value and there is no default.
+    /// Effective value; `None` if no source has a value and there is no default, or if the environment variable has an
+    /// invalid value.
     pub value: Option<SettingValue>,
     pub source: SettingSource,
 }
@@ -158,9 +159,9 @@ impl Settings {
         &self.keys
     }
 
-    /// Returns the rule for ringing the terminal bell.
-    pub fn bell(&self) -> Bell {
-        self.choice("notifications.bell").and_then(Bell::named).unwrap_or_default()
+    /// Returns the setting for the events that ring the terminal bell.
+    pub fn bell(&self) -> BellSetting {
+        self.choice("notifications.bell").and_then(BellSetting::named).unwrap_or_default()
     }
 
     /// Raises the default of `control.dedupe_ttl` as the daemon does: it must be at least the maximum age plus the

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use wh_tui::bell::Bell;
+use wh_tui::bell::BellSetting;
 use wh_tui::keymap::ACTIONS;
 
 use super::value::{SettingType, SettingValue};
@@ -214,13 +214,13 @@ const FIXED: [SettingRow; 14] = [
         flag: Some("linger"),
         arguments: &["linger"],
         used_by: "wh run",
-        description: "Seconds to keep the HTTP API open after the exit [default: until a client reads the exit code]",
+        description: "Seconds to keep the HTTP API open after the program exits [default: 0 to 2, see `wh run --help`]",
         ..BASE_ROW
     },
     SettingRow {
         section: "notifications",
         name: "bell",
-        kind: SettingType::Choice(&Bell::NAMES),
+        kind: SettingType::Choice(&BellSetting::NAMES),
         default: Cow::Borrowed("off"),
         used_by: "wh, wh space connect, the daemon",
         daemon: true,

@@ -151,7 +151,9 @@ fn texts<T>(item: &Item, read: impl Fn(&str) -> Result<T, String>) -> Result<Vec
 fn name(text: &str) -> Result<String, String> {
     let unusable = |letter: char| letter.is_whitespace() || letter.is_control() || letter == ',';
     if text.is_empty() || text.contains(unusable) {
-        return Err(format!("has the name {text:?}; a name is one word without commas; write several names as a list"));
+        return Err(format!(
+            "has the invalid name {text:?}; a name is one word without commas; write several names as a list"
+        ));
     }
     Ok(text.to_owned())
 }
@@ -274,7 +276,7 @@ mod tests {
             (
                 NAMES,
                 "['a b']",
-                r#"has the name "a b"; a name is one word without commas; write several names as a list"#,
+                r#"has the invalid name "a b"; a name is one word without commas; write several names as a list"#,
             ),
             (NAMES, "{ a = 1 }", "is an inline table; it must be a name, or a list of names"),
             (SettingType::Names { least: 1 }, "[]", "is empty; it must be a name, or a list of names"),

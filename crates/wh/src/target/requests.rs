@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use wh_api::{Call, Error, HttpRequest, Routes, blocking};
+use wh_api::{Error, HttpRequest, Routes, TypedRequest, blocking};
 
 use super::resolve::ApiTarget;
 use super::{ApiResponse, TargetArguments, ended_run, table};
@@ -65,7 +65,7 @@ impl DaemonClient {
 impl Routes for DaemonClient {
     type Response<'a, T: 'a> = Result<T, CliFailure>;
 
-    fn call<T: Send + 'static>(&self, call: Call<T>) -> Result<T, CliFailure> {
+    fn call<T: Send + 'static>(&self, call: TypedRequest<T>) -> Result<T, CliFailure> {
         self.client.call(call).map_err(|error| self.target.failure(error))
     }
 }

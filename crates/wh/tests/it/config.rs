@@ -307,7 +307,10 @@ fn a_project_file_is_trusted_by_its_content() {
     assert_eq!(wh.stderr().matches("agent is not used").count(), 1, "{}", wh.stderr());
     drop(wh);
     let trusted = home.ok(&["trust", "--yes"]);
-    assert!(trusted.contains("sets theme to light  (used without trust)\nsets agent to gemini\n"), "{trusted}");
+    assert!(
+        trusted.contains("sets theme to light  (used even if the file is not trusted)\nsets agent to gemini\n"),
+        "{trusted}"
+    );
     let agent = home.setting("agent");
     assert_eq!((&agent["value"], &agent["source"], &agent["line"]), (&json!(["gemini"]), &json!("project"), &json!(2)));
     home.project("theme = \"light\"\nagent = \"codex\"\n");

@@ -6,7 +6,7 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::json;
-use wh_pipe::{Exit, Launch, Line, Lines, lines};
+use wh_pipe::{Exit, LaunchSpec, Line, LineReader, lines};
 use wh_testkit::process::{descendants, running};
 use wh_testkit::wh::Wh;
 use wh_testkit::{CONDITION_TIMEOUT, eventually};
@@ -92,11 +92,11 @@ fn leftover_processes_end_with_the_program() {
 
 #[tokio::test]
 async fn the_supervisor_ends_leftover_processes_of_a_program_with_pipes() {
-    let mut launch = Launch::new("sh");
+    let mut launch = LaunchSpec::new("sh");
     launch.arguments = vec!["-c".into(), "setsid sleep 1000 & echo $!; read line; exit 3".into()];
     launch.supervisor = Some(vec![WH.into(), "__keep".into()]);
     let mut child = launch.start().await.unwrap();
-    let mut lines = Lines::new(child.stdout.take().unwrap(), lines::MAX_LINE_BYTES);
+    let mut lines = LineReader::new(child.stdout.take().unwrap(), lines::MAX_LINE_BYTES);
     let Some(Line::Complete(left)) = lines.next().await.unwrap() else {
         panic!("the program says whom it leaves behind")
     };

@@ -12,14 +12,16 @@ mod update;
 
 pub use content::ContentBlock;
 pub use session::{
-    AcpModel, AgentCapabilities, AuthMethod, Choice, ConfigOption, Implementation, InitializeReply, ListedSession,
-    Mode, Models, Modes, SessionList, SessionReply,
+    AcpModel, AgentCapabilities, AuthMethod, ConfigChoice, ConfigOption, Implementation, InitializeReply,
+    ListedSession, Mode, Models, Modes, SessionList, SessionReply,
 };
 pub use tool::{
-    Location, PermissionKind, PermissionOption, PermissionRequest, ToolCall, ToolContent, ToolKind, ToolStatus,
+    FileLocation, PermissionKind, PermissionOption, PermissionRequest, ToolCall, ToolContent, ToolKind, ToolStatus,
 };
-pub use turn::{PromptReply, StopReason, Tokens};
-pub use update::{AcpCommand, Cost, Level, MessageChunk, Notice, PlanEntry, SessionUpdate, Update, UsageUpdate};
+pub use turn::{PromptReply, StopReason, TurnTokenUsage};
+pub use update::{
+    AcpCommand, AcpNotice, Cost, Level, MessageChunk, PlanEntry, SessionUpdate, SessionUpdateKind, UsageUpdate,
+};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;

@@ -167,7 +167,7 @@ pub struct ConfigOption {
 
 /// Possible value of a config option.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Choice {
+pub struct ConfigChoice {
     /// Value to send to select this choice.
     pub value: String,
     /// Display name of the value.
@@ -180,7 +180,7 @@ pub struct Choice {
 
 impl ConfigOption {
     /// Returns all possible values, including the values in groups.
-    pub fn choices(&self) -> Vec<Choice> {
+    pub fn choices(&self) -> Vec<ConfigChoice> {
         let entries = |value: &Value| value.as_array().cloned().unwrap_or_default();
         let all = entries(&self.options).into_iter().flat_map(|entry| match &entry["options"] {
             Value::Array(group) => group.clone(),

@@ -82,7 +82,7 @@ pub struct ToolCall {
     pub content: Option<Vec<ToolContent>>,
     /// Files that the call affects.
     #[serde(deserialize_with = "lenient::maybe_list")]
-    pub locations: Option<Vec<Location>>,
+    pub locations: Option<Vec<FileLocation>>,
     /// Input of the call.
     #[serde(deserialize_with = "lenient::field")]
     pub raw_input: Option<Value>,
@@ -93,7 +93,7 @@ pub struct ToolCall {
 
 /// Position in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Location {
+pub struct FileLocation {
     /// Path of the file.
     pub path: String,
     /// Line number, if known.

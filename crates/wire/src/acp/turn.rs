@@ -37,7 +37,7 @@ pub struct PromptReply {
 
 /// Token usage of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tokens {
+pub struct TurnTokenUsage {
     /// Input tokens in total.
     pub input: u64,
     /// Output tokens in total.
@@ -46,12 +46,12 @@ pub struct Tokens {
 
 impl PromptReply {
     /// Returns the token usage from `usage`, or from the agent-specific metadata if `usage` contains no token counts.
-    pub fn tokens(&self) -> Option<Tokens> {
+    pub fn tokens(&self) -> Option<TurnTokenUsage> {
         [&self.usage, &self.meta["quota"]["token_count"]].into_iter().find_map(|count| {
             let number = |names: [&str; 2]| names.iter().find_map(|name| count[*name].as_u64());
             let (input, output) = (number(["inputTokens", "input_tokens"]), number(["outputTokens", "output_tokens"]));
             let none = input.is_none() && output.is_none();
-            (!none).then(|| Tokens { input: input.unwrap_or_default(), output: output.unwrap_or_default() })
+            (!none).then(|| TurnTokenUsage { input: input.unwrap_or_default(), output: output.unwrap_or_default() })
         })
     }
 }

@@ -17,12 +17,12 @@ pub struct SessionUpdate {
     #[serde(deserialize_with = "lenient::field")]
     pub session_id: Option<String>,
     /// The update itself.
-    pub update: Update,
+    pub update: SessionUpdateKind,
 }
 
 /// Update of a session.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Update {
+pub enum SessionUpdateKind {
     /// Part of a user message. Only sent when a loaded session is replayed.
     UserMessage(MessageChunk),
     /// Part of an agent message.
@@ -49,7 +49,7 @@ pub enum Update {
     /// Token usage and cost of the session.
     Usage(UsageUpdate),
     /// Message of the agent that is not part of the conversation.
-    Notice(Notice),
+    Notice(AcpNotice),
     /// Compaction of the conversation.
     Compaction(Value),
     /// Update of an unknown kind.
@@ -61,13 +61,13 @@ pub enum Update {
     },
 }
 
-impl Default for Update {
+impl Default for SessionUpdateKind {
     fn default() -> Self {
         Self::Unknown { kind: String::new(), raw: Value::Null }
     }
 }
 
-impl From<Value> for Update {
+impl From<Value> for SessionUpdateKind {
     fn from(value: Value) -> Self {
         let kind = value["sessionUpdate"].as_str().unwrap_or_default().to_owned();
         match kind.as_str() {
@@ -92,7 +92,7 @@ impl From<Value> for Update {
     }
 }
 
-impl<'de> Deserialize<'de> for Update {
+impl<'de> Deserialize<'de> for SessionUpdateKind {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         Value::deserialize(from).map(Self::from)
     }
@@ -187,7 +187,7 @@ string_enum! {
 /// Message of the agent that is not part of the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default)]
-pub struct Notice {
+pub struct AcpNotice {
     /// Text of the message.
     #[serde(deserialize_with = "lenient::field", alias = "text")]
     pub message: String,

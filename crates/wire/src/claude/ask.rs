@@ -16,17 +16,17 @@ use super::{
 
 /// Control request of the agent.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Ask {
+pub struct IncomingRequest {
     /// Id that the response must contain.
     pub request_id: String,
     /// Content of the request.
     #[serde(rename = "request", default = "nothing", deserialize_with = "kind")]
-    pub kind: AskKind,
+    pub kind: IncomingRequestKind,
 }
 
 /// Content of a control request of the agent.
 #[derive(Debug, Clone, PartialEq)]
-pub enum AskKind {
+pub enum IncomingRequestKind {
     /// Asks for permission to run a tool. The agent also uses this request for questions to the user. Response:
     /// [`PermissionResult`](super::PermissionResult).
     CanUseTool(Box<CanUseTool>),
@@ -151,27 +151,27 @@ pub struct UserDialog {
     pub tool_use_id: Option<String>,
 }
 
-fn nothing() -> AskKind {
-    AskKind::Unknown { subtype: None, raw: Json::from(Value::Null) }
+fn nothing() -> IncomingRequestKind {
+    IncomingRequestKind::Unknown { subtype: None, raw: Json::from(Value::Null) }
 }
 
 /// Decodes the request. A malformed request becomes `Unknown` instead of an error, because the agent waits for a
 /// response to every request.
-fn kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<AskKind, D::Error> {
+fn kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<IncomingRequestKind, D::Error> {
     let raw = Json::deserialize(deserializer)?;
     Ok(read(raw.text()).unwrap_or_else(|_| {
         let FrameHead { subtype, .. } = read(raw.text()).unwrap_or_default();
-        AskKind::Unknown { subtype, raw }
+        IncomingRequestKind::Unknown { subtype, raw }
     }))
 }
 
-impl<'de> Deserialize<'de> for AskKind {
+impl<'de> Deserialize<'de> for IncomingRequestKind {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         tagged(deserializer)
     }
 }
 
-impl Tagged for AskKind {
+impl Tagged for IncomingRequestKind {
     const TAG: &'static str = "subtype";
 
     fn read<'de, A: MapAccess<'de>>(subtype: &str, fields: TaggedFields<A>) -> Result<Self, A::Error> {

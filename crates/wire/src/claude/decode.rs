@@ -8,7 +8,7 @@ use serde::{
 };
 
 use super::{
-    ask::Ask,
+    ask::IncomingRequest,
     json::{Json, read},
     message::ClaudeMessage,
     reply::Reply,
@@ -22,7 +22,7 @@ pub enum Incoming {
     /// Empty line, or output of another program on the same pipe. Skip the line.
     Noise,
     /// Request of the agent. The agent waits for a [`ClientResponse`](super::ClientResponse).
-    Ask(Ask),
+    Ask(IncomingRequest),
     /// Reply to a control request of the client. An agent that replays messages also returns the client's own
     /// responses; ignore replies with unknown ids.
     Reply(Reply),

@@ -8,7 +8,7 @@ use super::{
     json::{Json, lax, or_default},
     result::TurnResult,
     stream::StreamMessage,
-    system::System,
+    system::SystemMessage,
 };
 
 /// Message of the conversation, or a notification about it.
@@ -23,7 +23,7 @@ pub enum ClaudeMessage {
     /// End of a turn.
     Result(Box<TurnResult>),
     /// Notification about the agent itself.
-    System(System),
+    System(SystemMessage),
     /// Notification that a tool is still running.
     ToolProgress(ToolProgress),
     /// One-line summary of several tool calls.
@@ -80,13 +80,13 @@ pub struct ApiMessage {
     pub stop_reason: Option<String>,
     /// Token usage so far.
     #[serde(default, deserialize_with = "lax")]
-    pub usage: Option<Usage>,
+    pub usage: Option<TokenUsage>,
 }
 
 /// Token usage of a message or a turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-pub struct Usage {
+pub struct TokenUsage {
     /// Input tokens that were neither read from the cache nor written to it.
     #[serde(deserialize_with = "or_default")]
     pub input_tokens: u64,

@@ -38,23 +38,23 @@ mod task;
 pub use answer::{
     Answer, ElicitationAction, ElicitationResult, HookOutput, McpReply, PermissionResult, UserDialogResult,
 };
-pub use ask::{Ask, AskKind, CanUseTool, Elicitation, HookCallback, McpMessage, UserDialog};
+pub use ask::{CanUseTool, Elicitation, HookCallback, IncomingRequest, IncomingRequestKind, McpMessage, UserDialog};
 pub use content::{ContentBlock, ToolResult, ToolUse};
 pub use decode::{DecodeError, Incoming, UnknownFrame, decode};
 pub use json::Json;
 pub use message::{
     ApiMessage, AssistantMessage, AuthStatus, ClaudeMessage, CommandLifecycle, CommandState, ConversationReset,
-    PromptSuggestion, RateLimit, RateLimitInfo, ToolProgress, ToolUseSummary, Usage, UserMessage,
+    PromptSuggestion, RateLimit, RateLimitInfo, TokenUsage, ToolProgress, ToolUseSummary, UserMessage,
 };
 pub use outgoing::{ClientResponse, EncodeError, InputBlock, Outgoing, Priority, UserContent, UserInput};
 pub use permission::{PermissionBehavior, PermissionDestination, PermissionMode, PermissionRule, PermissionUpdate};
-pub use reply::{CommandInfo, InitializeReply, InterruptReply, ModelInfo, Refusal, Reply, RewindReply};
+pub use reply::{CommandInfo, InitializeReply, InterruptReply, ModelInfo, Reply, ReplyError, RewindReply};
 pub use request::{ClientRequest, HookMatcher, Initialize, OtherRequest, request_id};
 pub use result::{ModelUsage, PermissionDenial, TurnResult};
 pub use stream::{Delta, StreamEvent, StreamMessage};
 pub use system::{
     AgentActivity, ApiRetry, CompactBoundary, CompactMetadata, ElicitationComplete, Informational, Init, InitMcpServer,
     LocalCommandOutput, Notification, PermissionDenied, RefusalFallback, RefusalNoFallback, SessionState,
-    SessionStateChanged, SessionTitle, System, ThinkingTokens,
+    SessionStateChanged, SessionTitle, SystemMessage, ThinkingTokens,
 };
 pub use task::{BackgroundTask, TaskNotification, TaskPatch, TaskProgress, TaskStarted, TaskUpdated, TaskUsage};

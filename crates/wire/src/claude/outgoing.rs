@@ -20,7 +20,7 @@ pub enum Outgoing {
         /// Content of the request.
         request: ClientRequest,
     },
-    /// Response to a control request ([`Ask`](super::Ask)) of the agent.
+    /// Response to a control request ([`IncomingRequest`](super::IncomingRequest)) of the agent.
     ControlResponse {
         /// Result of the request.
         response: ClientResponse,
@@ -92,18 +92,18 @@ mod body {
     #[derive(Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     struct UserMessageBody<T> {
-        role: Role,
+        role: MessageRole,
         content: T,
     }
 
     #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "lowercase")]
-    enum Role {
+    enum MessageRole {
         User,
     }
 
     pub(super) fn serialize<T: Serialize, S: Serializer>(content: &T, serializer: S) -> Result<S::Ok, S::Error> {
-        UserMessageBody { role: Role::User, content }.serialize(serializer)
+        UserMessageBody { role: MessageRole::User, content }.serialize(serializer)
     }
 
     pub(super) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {

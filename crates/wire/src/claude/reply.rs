@@ -14,12 +14,12 @@ pub struct Reply {
     /// Id of the request.
     pub request_id: String,
     /// Result of the request. `Null` if the agent only confirms the request.
-    pub outcome: Result<Value, Refusal>,
+    pub outcome: Result<Value, ReplyError>,
 }
 
 /// Error reply to a control request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct ReplyError {
     /// Message for display.
     pub message: String,
     /// Error code: `unsupported_request`, `bypass_not_launched`, …
@@ -47,7 +47,7 @@ impl<'de> Deserialize<'de> for Reply {
         let Frame { response: body } = Frame::deserialize(deserializer)?;
         let outcome = match body.subtype.as_str() {
             "success" => Ok(body.response),
-            "error" => Err(Refusal {
+            "error" => Err(ReplyError {
                 message: match body.error {
                     Value::String(message) => message,
                     other => other.to_string(),

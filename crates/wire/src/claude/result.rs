@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     json::{Json, lax, or_default},
-    message::Usage,
+    message::TokenUsage,
 };
 
 /// End of a turn. The agent may then start another turn without input. The session is idle only after a
@@ -53,7 +53,7 @@ pub struct TurnResult {
     pub total_cost_usd: f64,
     /// Token usage of this turn, excluding subagents.
     #[serde(default, deserialize_with = "lax")]
-    pub usage: Option<Usage>,
+    pub usage: Option<TokenUsage>,
     /// Token usage and cost since the process started, by model name.
     #[serde(default, rename = "modelUsage", deserialize_with = "lax")]
     pub model_usage: BTreeMap<String, ModelUsage>,

@@ -8,7 +8,7 @@ use serde::{
 use super::{
     content::ContentBlock,
     json::{Json, lax},
-    message::{ApiMessage, Usage},
+    message::{ApiMessage, TokenUsage},
     tagged::{Tagged, TaggedFields, tagged},
 };
 
@@ -52,7 +52,7 @@ pub enum StreamEvent {
         /// Stop reason; `None` if the message was cut off.
         stop_reason: Option<String>,
         /// Token usage of the message.
-        usage: Option<Usage>,
+        usage: Option<TokenUsage>,
     },
     /// The message is complete.
     MessageStop,
@@ -183,7 +183,7 @@ struct BlockStop {
 struct MessageDelta {
     delta: Stop,
     #[serde(default, deserialize_with = "lax")]
-    usage: Option<Usage>,
+    usage: Option<TokenUsage>,
 }
 
 #[derive(Deserialize)]

@@ -15,7 +15,7 @@ use super::{
 
 /// Notification about the agent.
 #[derive(Debug, Clone, PartialEq)]
-pub enum System {
+pub enum SystemMessage {
     /// Session information, sent at the start of every turn.
     Init(Box<Init>),
     /// Current activity of the agent.
@@ -58,7 +58,7 @@ pub enum System {
     SessionTitle(SessionTitle),
 }
 
-impl Tagged for System {
+impl Tagged for SystemMessage {
     const TAG: &'static str = "subtype";
 
     fn read<'de, A: MapAccess<'de>>(subtype: &str, fields: TaggedFields<A>) -> Result<Self, A::Error> {

@@ -6,7 +6,7 @@ use super::read::JsonFields;
 
 /// Request of the Codex server that expects a response.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Ask {
+pub enum ServerRequest {
     /// Asks for approval of a command.
     Command(CommandApproval),
     /// Asks for approval of file changes.
@@ -46,7 +46,7 @@ pub struct CommandApproval {
     /// Host that the command wants to reach, if the request is about network access.
     pub host: Option<String>,
     /// Decisions to offer to the user: the server's list, or the default decisions if the server lists none.
-    pub decisions: Vec<Decision>,
+    pub decisions: Vec<ApprovalDecision>,
 }
 
 /// Request to approve file changes. The changes are part of the item with the id `item`.
@@ -66,14 +66,19 @@ pub struct FileApproval {
 
 impl FileApproval {
     /// Returns the decisions that the server accepts.
-    pub fn decisions(&self) -> Vec<Decision> {
-        vec![Decision::Accept, Decision::AcceptForSession, Decision::Decline, Decision::Cancel]
+    pub fn decisions(&self) -> Vec<ApprovalDecision> {
+        vec![
+            ApprovalDecision::Accept,
+            ApprovalDecision::AcceptForSession,
+            ApprovalDecision::Decline,
+            ApprovalDecision::Cancel,
+        ]
     }
 }
 
 /// Decision on an approval request.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Decision {
+pub enum ApprovalDecision {
     /// Approves this request only.
     Accept,
     /// Approves this request and identical requests for the rest of the session.
@@ -97,7 +102,7 @@ pub enum Decision {
     Other(Value),
 }
 
-impl Decision {
+impl ApprovalDecision {
     fn read(decision: &Value) -> Self {
         let rule = &decision["acceptWithExecpolicyAmendment"];
         let host = &decision["applyNetworkPolicyAmendment"]["network_policy_amendment"];
@@ -225,8 +230,8 @@ impl Elicitation {
     }
 }
 
-impl Ask {
-    /// Decodes a request. Never fails: unknown requests become [`Ask::Unknown`].
+impl ServerRequest {
+    /// Decodes a request. Never fails: unknown requests become [`ServerRequest::Unknown`].
     pub fn read(method: &str, params: Value) -> Self {
         let text = |field: &str| params.text(field).unwrap_or_default();
         let (thread, turn, item, reason) = (text("threadId"), text("turnId"), text("itemId"), params.text("reason"));
@@ -280,17 +285,17 @@ fn plain(params: &Value) -> Option<String> {
     }
 }
 
-fn decisions(params: &Value) -> Vec<Decision> {
+fn decisions(params: &Value) -> Vec<ApprovalDecision> {
     let offered = params.list("availableDecisions");
     if !offered.is_empty() {
-        return offered.iter().map(Decision::read).collect();
+        return offered.iter().map(ApprovalDecision::read).collect();
     }
-    let mut decisions = vec![Decision::Accept, Decision::AcceptForSession];
+    let mut decisions = vec![ApprovalDecision::Accept, ApprovalDecision::AcceptForSession];
     let rule = params.texts("proposedExecpolicyAmendment");
     if !rule.is_empty() {
-        decisions.push(Decision::AcceptRule(rule));
+        decisions.push(ApprovalDecision::AcceptRule(rule));
     }
-    decisions.extend([Decision::Decline, Decision::Cancel]);
+    decisions.extend([ApprovalDecision::Decline, ApprovalDecision::Cancel]);
     decisions
 }
 

@@ -6,16 +6,16 @@ use super::read::JsonFields;
 
 /// Item of a turn. The item id is unique within the turn if the model provider complies with the protocol.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Item {
+pub struct ThreadItem {
     /// Id of the item.
     pub id: String,
     /// Content of the item.
-    pub kind: ItemKind,
+    pub kind: ThreadItemKind,
 }
 
 /// Content of an item.
 #[derive(Debug, Clone, PartialEq)]
-pub enum ItemKind {
+pub enum ThreadItemKind {
     /// Message sent by the client.
     User,
     /// Message of the model.
@@ -40,9 +40,9 @@ pub enum ItemKind {
     /// Changes to files.
     FileChange {
         /// Changed files with their diffs.
-        changes: Vec<Change>,
+        changes: Vec<CodexFileChange>,
         /// Progress of the changes.
-        status: ItemStatus,
+        status: ThreadItemStatus,
     },
     /// Call of any other tool.
     Tool(CodexToolCall),
@@ -59,7 +59,7 @@ pub enum ItemKind {
 
 /// Progress of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ItemStatus {
+pub enum ThreadItemStatus {
     /// Running or waiting to run.
     #[default]
     InProgress,
@@ -71,7 +71,7 @@ pub enum ItemStatus {
     Declined,
 }
 
-impl ItemStatus {
+impl ThreadItemStatus {
     fn read(item: &Value) -> Self {
         match item.text("status").as_deref() {
             Some("completed") => Self::Completed,
@@ -93,7 +93,7 @@ pub struct CommandExecution {
     /// and a command line without the shell.
     pub actions: Vec<(String, String)>,
     /// Progress of the command.
-    pub status: ItemStatus,
+    pub status: ThreadItemStatus,
     /// Complete output so far.
     pub output: Option<String>,
     /// Exit code; `None` while the command runs.
@@ -102,7 +102,7 @@ pub struct CommandExecution {
 
 /// Change of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct CodexFileChange {
     /// Path of the file.
     pub path: String,
     /// Kind of change.
@@ -125,7 +125,7 @@ pub enum ChangeKind {
     },
 }
 
-impl Change {
+impl CodexFileChange {
     /// Decodes the list in the field `changes`. Entries without a path are skipped.
     pub fn list(value: &Value) -> Vec<Self> {
         let read = |change: &Value| {
@@ -157,26 +157,30 @@ pub struct CodexToolCall {
     /// Input of the call.
     pub input: Value,
     /// Progress of the call.
-    pub status: ItemStatus,
+    pub status: ThreadItemStatus,
     /// Result of the call as text; `None` if there is no text.
     pub output: Option<String>,
 }
 
-impl Item {
+impl ThreadItem {
     /// Decodes an item; `None` if it has no id.
     pub fn read(item: &Value) -> Option<Self> {
         let id = item.text("id")?;
         let text = |field: &str| item.text(field).unwrap_or_default();
         let kind = match text("type").as_str() {
-            "userMessage" => ItemKind::User,
-            "agentMessage" => ItemKind::Message { text: text("text") },
-            "reasoning" => ItemKind::Reasoning { summary: item.texts("summary"), content: item.texts("content") },
-            "plan" => ItemKind::Plan { text: text("text") },
-            "commandExecution" => ItemKind::Command(CommandExecution::read(item)),
-            "fileChange" => ItemKind::FileChange { changes: Change::list(item), status: ItemStatus::read(item) },
-            "contextCompaction" => ItemKind::Compaction,
-            "exitedReviewMode" => ItemKind::Review { text: text("review") },
-            of => CodexToolCall::read(of, item).map_or_else(|| ItemKind::Unknown(item.clone()), ItemKind::Tool),
+            "userMessage" => ThreadItemKind::User,
+            "agentMessage" => ThreadItemKind::Message { text: text("text") },
+            "reasoning" => ThreadItemKind::Reasoning { summary: item.texts("summary"), content: item.texts("content") },
+            "plan" => ThreadItemKind::Plan { text: text("text") },
+            "commandExecution" => ThreadItemKind::Command(CommandExecution::read(item)),
+            "fileChange" => ThreadItemKind::FileChange {
+                changes: CodexFileChange::list(item),
+                status: ThreadItemStatus::read(item),
+            },
+            "contextCompaction" => ThreadItemKind::Compaction,
+            "exitedReviewMode" => ThreadItemKind::Review { text: text("review") },
+            of => CodexToolCall::read(of, item)
+                .map_or_else(|| ThreadItemKind::Unknown(item.clone()), ThreadItemKind::Tool),
         };
         Some(Self { id, kind })
     }
@@ -194,7 +198,7 @@ impl CommandExecution {
                 .map(action)
                 .filter_map(|(of, words)| Some((of, words?)))
                 .collect(),
-            status: ItemStatus::read(item),
+            status: ThreadItemStatus::read(item),
             output: item.text("aggregatedOutput"),
             exit_code: item.get("exitCode").and_then(Value::as_i64),
         }
@@ -208,7 +212,7 @@ impl CodexToolCall {
             server: None,
             name: item.text("tool").unwrap_or_default(),
             input: item.some("arguments").cloned().unwrap_or(Value::Null),
-            status: ItemStatus::read(item),
+            status: ThreadItemStatus::read(item),
             output: None,
         };
         match of {

@@ -10,9 +10,16 @@ mod reply;
 mod request;
 
 pub use ask::{
-    Ask, CommandApproval, Decision, Elicitation, FileApproval, PermissionApproval, UserInputRequest, UserQuestion,
+    ApprovalDecision, CommandApproval, Elicitation, FileApproval, PermissionApproval, ServerRequest, UserInputRequest,
+    UserQuestion,
 };
-pub use item::{Change, ChangeKind, CodexToolCall, CommandExecution, Item, ItemKind, ItemStatus};
-pub use notification::{Notification, PlanStep, StepStatus, ThreadStatus, Tokens, Turn, TurnError, TurnStatus};
-pub use reply::{Account, McpServer, Model, StartedThread, Thread};
-pub use request::{CodexClient, Sandbox, Settings, interrupt, list, read_thread, resume, settings, start, steer, turn};
+pub use item::{
+    ChangeKind, CodexFileChange, CodexToolCall, CommandExecution, ThreadItem, ThreadItemKind, ThreadItemStatus,
+};
+pub use notification::{
+    CodexTurn, PlanStep, ServerNotification, StepStatus, ThreadStatus, TokenCounts, TurnError, TurnStatus,
+};
+pub use reply::{Account, CodexMcpServer, CodexModel, CodexThread, StartedThread};
+pub use request::{
+    CodexClient, Sandbox, ThreadSettings, interrupt, list, read_thread, resume, settings, start, steer, turn,
+};

@@ -2,26 +2,26 @@
 
 use serde_json::Value;
 
-use super::item::{Change, Item};
+use super::item::{CodexFileChange, ThreadItem};
 use super::read::JsonFields;
 use super::reply::StartedThread;
 
 /// Notification of the Codex server.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Notification {
+pub enum ServerNotification {
     /// A turn started.
     TurnStarted {
         /// Id of the conversation.
         thread: String,
         /// The started turn.
-        turn: Turn,
+        turn: CodexTurn,
     },
     /// A turn ended.
     TurnCompleted {
         /// Id of the conversation.
         thread: String,
         /// The ended turn with its outcome.
-        turn: Turn,
+        turn: CodexTurn,
     },
     /// The plan of a turn changed.
     PlanUpdated {
@@ -39,7 +39,7 @@ pub enum Notification {
         /// Id of the turn.
         turn: String,
         /// The complete item.
-        item: Item,
+        item: ThreadItem,
         /// True if the item is complete.
         done: bool,
     },
@@ -76,16 +76,16 @@ pub enum Notification {
         /// Id of the item.
         item: String,
         /// The new changes.
-        changes: Vec<Change>,
+        changes: Vec<CodexFileChange>,
     },
     /// Token usage of a conversation.
     Usage {
         /// Id of the conversation.
         thread: String,
         /// Tokens used in total.
-        total: Tokens,
+        total: TokenCounts,
         /// Tokens used for the last answer.
-        last: Tokens,
+        last: TokenCounts,
         /// Size of the context window in tokens.
         window: Option<u64>,
     },
@@ -140,7 +140,7 @@ pub enum Notification {
 
 /// Turn of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Turn {
+pub struct CodexTurn {
     /// Id of the turn.
     pub id: String,
     /// Progress of the turn.
@@ -165,7 +165,7 @@ pub enum TurnStatus {
     Other(String),
 }
 
-impl Turn {
+impl CodexTurn {
     /// Decodes a turn; `None` if it has no id.
     pub fn read(turn: &Value) -> Option<Self> {
         let status = match turn.text("status") {
@@ -241,7 +241,7 @@ pub enum StepStatus {
 
 /// Token counts: total, input and output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tokens {
+pub struct TokenCounts {
     /// Sum of all tokens.
     pub total: u64,
     /// Input tokens in total.
@@ -250,7 +250,7 @@ pub struct Tokens {
     pub output: u64,
 }
 
-impl Tokens {
+impl TokenCounts {
     fn read(tokens: &Value) -> Self {
         let number = |field: &str| tokens.number(field).unwrap_or_default();
         Self { total: number("totalTokens"), input: number("inputTokens"), output: number("outputTokens") }
@@ -282,8 +282,8 @@ impl ThreadStatus {
     }
 }
 
-impl Notification {
-    /// Decodes a notification. Never fails: unknown notifications become [`Notification::Other`].
+impl ServerNotification {
+    /// Decodes a notification. Never fails: unknown notifications become [`ServerNotification::Other`].
     pub fn read(method: &str, params: Value) -> Self {
         Self::known(method, &params).unwrap_or_else(|| Self::Other { method: method.to_owned(), params })
     }
@@ -292,13 +292,13 @@ impl Notification {
         let text = |field: &str| params.text(field).unwrap_or_default();
         let (thread, turn) = (text("threadId"), text("turnId"));
         Some(match method {
-            "turn/started" => Self::TurnStarted { thread, turn: Turn::read(&params["turn"])? },
-            "turn/completed" => Self::TurnCompleted { thread, turn: Turn::read(&params["turn"])? },
+            "turn/started" => Self::TurnStarted { thread, turn: CodexTurn::read(&params["turn"])? },
+            "turn/completed" => Self::TurnCompleted { thread, turn: CodexTurn::read(&params["turn"])? },
             "turn/plan/updated" => {
                 Self::PlanUpdated { thread, explanation: params.text("explanation"), steps: steps(params) }
             }
             "item/started" | "item/completed" => {
-                Self::Item { thread, turn, item: Item::read(&params["item"])?, done: method == "item/completed" }
+                Self::Item { thread, turn, item: ThreadItem::read(&params["item"])?, done: method == "item/completed" }
             }
             "item/agentMessage/delta" | "item/plan/delta" | "item/commandExecution/outputDelta" => {
                 Self::Delta { thread, turn, item: params.text("itemId")?, text: text("delta") }
@@ -308,12 +308,15 @@ impl Notification {
                 let full = method == "item/reasoning/textDelta";
                 Self::Thought { thread, turn, item: params.text("itemId")?, text: more, full }
             }
-            "item/fileChange/patchUpdated" => {
-                Self::PatchUpdated { thread, turn, item: params.text("itemId")?, changes: Change::list(params) }
-            }
+            "item/fileChange/patchUpdated" => Self::PatchUpdated {
+                thread,
+                turn,
+                item: params.text("itemId")?,
+                changes: CodexFileChange::list(params),
+            },
             "thread/tokenUsage/updated" => {
                 let usage = &params["tokenUsage"];
-                let (total, last) = (Tokens::read(&usage["total"]), Tokens::read(&usage["last"]));
+                let (total, last) = (TokenCounts::read(&usage["total"]), TokenCounts::read(&usage["last"]));
                 Self::Usage { thread, total, last, window: usage.number("modelContextWindow") }
             }
             "thread/status/changed" => Self::Status { thread, status: ThreadStatus::read(&params["status"]) },

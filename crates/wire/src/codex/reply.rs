@@ -7,14 +7,14 @@ use super::read::JsonFields;
 
 /// Conversation known to the server.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Thread {
+pub struct CodexThread {
     /// Id of the conversation.
     pub id: String,
     /// Status of the conversation.
     pub status: ThreadStatus,
 }
 
-impl Thread {
+impl CodexThread {
     fn read(thread: &Value) -> Option<Self> {
         Some(Self { id: thread.text("id")?, status: ThreadStatus::read(&thread["status"]) })
     }
@@ -34,7 +34,7 @@ impl Thread {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct StartedThread {
     /// The conversation itself.
-    pub thread: Thread,
+    pub thread: CodexThread,
     /// Model in use.
     pub model: Option<String>,
     /// Approval policy: a name, or an object for policies without a name.
@@ -49,13 +49,13 @@ pub struct StartedThread {
 impl StartedThread {
     /// Decodes the reply; `None` if it contains no conversation.
     pub fn read(reply: &Value) -> Option<Self> {
-        Some(Self { thread: Thread::read(&reply["thread"])?, ..Self::settings(reply, "sandbox") })
+        Some(Self { thread: CodexThread::read(&reply["thread"])?, ..Self::settings(reply, "sandbox") })
     }
 
     /// Decodes the settings of a conversation. `sandbox` is the name of the field that contains the sandbox.
     pub(super) fn settings(settings: &Value, sandbox: &str) -> Self {
         Self {
-            thread: Thread::default(),
+            thread: CodexThread::default(),
             model: settings.text("model"),
             approval_policy: settings["approvalPolicy"].clone(),
             sandbox: settings[sandbox].text("type"),
@@ -66,14 +66,14 @@ impl StartedThread {
 
 /// Model listed by `model/list`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Model {
+pub struct CodexModel {
     /// Id that selects the model.
     pub id: String,
     /// Description or display name of the model.
     pub title: String,
 }
 
-impl Model {
+impl CodexModel {
     /// Decodes the models that are not hidden.
     pub fn list(reply: &Value) -> Vec<Self> {
         let shown = reply.list("data").iter().filter(|model| !model.is("hidden"));
@@ -90,7 +90,7 @@ impl Model {
 
 /// MCP server listed by `mcpServerStatus/list`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct McpServer {
+pub struct CodexMcpServer {
     /// Name of the server.
     pub name: String,
     /// Status of the server, if known.
@@ -101,7 +101,7 @@ pub struct McpServer {
     pub error: Option<String>,
 }
 
-impl McpServer {
+impl CodexMcpServer {
     /// Decodes all listed servers.
     pub fn list(reply: &Value) -> Vec<Self> {
         let read = |server: &Value| {

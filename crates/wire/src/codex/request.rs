@@ -57,7 +57,7 @@ impl Sandbox {
 
 /// Settings of a thread or turn. The server chooses the settings that are absent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Settings<'a> {
+pub struct ThreadSettings<'a> {
     /// Model to use.
     pub model: Option<&'a str>,
     /// Approval policy: `untrusted`, `on-request`, `never`.
@@ -68,7 +68,7 @@ pub struct Settings<'a> {
     pub approvals_reviewer: Option<&'a str>,
 }
 
-impl Settings<'_> {
+impl ThreadSettings<'_> {
     fn of_thread(&self) -> Map<String, Value> {
         let mut params = self.common();
         params.extend(self.sandbox.map(|sandbox| ("sandbox".to_owned(), json!(sandbox.mode()))));
@@ -97,12 +97,12 @@ fn with(mut params: Map<String, Value>, field: &str, value: impl Into<Value>) ->
 }
 
 /// Encodes the parameters of `thread/start`.
-pub fn start(directory: &str, settings: &Settings<'_>) -> Value {
+pub fn start(directory: &str, settings: &ThreadSettings<'_>) -> Value {
     with(settings.of_thread(), "cwd", directory).into()
 }
 
 /// Encodes the parameters of `thread/resume`. Earlier turns are not included in the reply.
-pub fn resume(thread: &str, directory: &str, settings: &Settings<'_>) -> Value {
+pub fn resume(thread: &str, directory: &str, settings: &ThreadSettings<'_>) -> Value {
     let params = with(settings.of_thread(), "cwd", directory);
     with(with(params, "threadId", thread), "excludeTurns", true).into()
 }
@@ -119,12 +119,12 @@ pub fn read_thread(thread: &str) -> Value {
 }
 
 /// Encodes the parameters of `thread/settings/update`.
-pub fn settings(thread: &str, settings: &Settings<'_>) -> Value {
+pub fn settings(thread: &str, settings: &ThreadSettings<'_>) -> Value {
     with(settings.of_turn(), "threadId", thread).into()
 }
 
 /// Encodes the parameters of `turn/start`.
-pub fn turn(thread: &str, text: &str, settings: &Settings<'_>) -> Value {
+pub fn turn(thread: &str, text: &str, settings: &ThreadSettings<'_>) -> Value {
     with(with(settings.of_turn(), "threadId", thread), "input", input(text)).into()
 }
 

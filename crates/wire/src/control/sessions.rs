@@ -158,7 +158,8 @@ impl NewSessionRequest {
     }
 }
 
-/// Response body of `GET /sessions/{session}/last_screen`: the last screen of a terminal program whose daemon was lost.
+/// Response body of `GET /sessions/{session}/last_screen`: the last screen of a terminal program that ran under an
+/// earlier daemon.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LastScreenBody {
     /// Text of the screen, one line per row, without trailing blanks.

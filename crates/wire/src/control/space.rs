@@ -96,7 +96,7 @@ pub struct OutputBody {
     pub text: String,
     /// Offset of the next part; null at the end.
     pub next: Option<u64>,
-    /// Number of bytes of the output that the item contains.
+    /// Number of output bytes in the item itself, whose text may be truncated.
     pub shown: u64,
     /// Total number of bytes of the output.
     pub whole: u64,

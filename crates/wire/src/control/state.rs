@@ -54,7 +54,7 @@ pub struct Message {
     pub to: Option<Vec<String>>,
     /// Content; its fields depend on `kind`.
     pub payload: Value,
-    /// True if this client sent the message.
+    /// True if the sender is the user of this client.
     pub sent: bool,
     /// Time at which the message was added to the conversation. Always later than the time of the previous message.
     pub received_at: String,

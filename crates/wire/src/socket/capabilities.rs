@@ -14,7 +14,7 @@ pub struct Capabilities {
     /// Capabilities of the `control` command.
     pub control: ControlCapabilities,
     /// Limits in force.
-    pub limits: Limits,
+    pub limits: DaemonLimits,
     /// Optional features: `durable_dedupe`, `content_ref`, `audit`, `subscribe_resume`, ….
     #[serde(default)]
     pub features: Vec<String>,
@@ -38,7 +38,7 @@ pub struct ControlCapabilities {
 
 /// Size and age limits of the daemon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct DaemonLimits {
     /// Text size in bytes above which a sender should warn.
     pub soft_bytes: u64,
     /// Maximum size of inline text in bytes.

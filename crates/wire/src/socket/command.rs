@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-use super::capabilities::Limits;
+use super::capabilities::DaemonLimits;
 use super::control::{ControlKind, ControlProblem, ControlRequest};
-use super::envelope::{ErrorCode, Failure, Request};
+use super::envelope::{ErrorCode, Failure, SocketRequest};
 use super::stream::Cursor;
 use crate::control::{NewSessionRequest, QuestionBody, ReceiptBody, SessionSummary};
 
@@ -36,17 +36,20 @@ pub enum SocketCommand {
     List(ListSessions),
     /// Queries one session with its questions. Response: [`SessionDetails`].
     Session(SessionQuery),
-    /// Queries the receipt of a session's command. Response: [`ReceiptResponse`].
+    /// Queries the receipt of a command that was sent to a session. Response: [`ReceiptResponse`].
     Receipt(ReceiptQuery),
-    /// Subscribes to the events of a session. Response: [`Subscribed`], followed by [`StreamLine`](super::StreamLine)s.
-    Subscribe(Subscribe),
+    /// Subscribes to the events of a session. Response: [`SubscribeResponse`], followed by
+    /// [`StreamLine`](super::StreamLine)s.
+    Subscribe(SubscribeRequest),
     /// Creates a session. Response: [`CreatedSession`].
     Create(Box<NewSessionRequest>),
-    /// Attaches a terminal to a session. Response: [`Attached`], followed by the frames of [`attach`](crate::attach).
-    Attach(Attach),
-    /// Shows a conversation in a UI of the caller's process. Response: [`Joined`], followed by lines internal to wh.
-    Join(Join),
-    /// Queries the health of the daemon. Response: [`Health`].
+    /// Attaches a terminal to a session. Response: [`AttachResponse`], followed by the frames of
+    /// [`attach`](crate::attach).
+    Attach(AttachRequest),
+    /// Shows a conversation in a UI of the caller's process. Response: [`JoinResponse`], followed by lines internal to
+    /// wh.
+    Join(JoinRequest),
+    /// Queries the health of the daemon. Response: [`HealthResponse`].
     Health,
 }
 
@@ -103,7 +106,7 @@ pub struct ReceiptResponse {
 
 /// Parameters of `subscribe`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Subscribe {
+pub struct SubscribeRequest {
     /// Id or name of the session.
     pub session_id: String,
     /// Cursor to resume from. If the cursor is absent or no longer valid, the stream begins with a `reset` that
@@ -112,9 +115,9 @@ pub struct Subscribe {
     pub after: Option<Cursor>,
 }
 
-/// Response to [`Subscribe`], followed by the event lines.
+/// Response to [`SubscribeRequest`], followed by the event lines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Subscribed {
+pub struct SubscribeResponse {
     /// Always true on success.
     pub streaming: bool,
     /// Id of the session.
@@ -145,32 +148,32 @@ pub struct CreatedSession {
 
 /// Parameters of `attach`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Attach {
+pub struct AttachRequest {
     /// Id or name of the session.
     pub session_id: String,
     /// Size of the caller's terminal.
     pub size: WindowSize,
 }
 
-/// Response to [`Attach`]. The data that follows is not JSON.
+/// Response to [`AttachRequest`]. The data that follows is not JSON.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Attached {
+pub struct AttachResponse {
     /// Summary of the session.
     pub session: SessionSummary,
 }
 
 /// Parameters of `join`, which shows the conversation of an agent's session in a UI of the caller's process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Join {
+pub struct JoinRequest {
     /// Id or name of the session.
     pub session_id: String,
     /// Version of the lines that follow the response. Must equal the server's version.
     pub link: String,
 }
 
-/// Response to [`Join`]. The lines that follow are internal to wh and differ between versions.
+/// Response to [`JoinRequest`]. The lines that follow are internal to wh and differ between versions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Joined {
+pub struct JoinResponse {
     /// Summary of the session.
     pub session: SessionSummary,
     /// Participant name of the caller.
@@ -181,7 +184,7 @@ pub struct Joined {
 
 /// Response to `health`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Health {
+pub struct HealthResponse {
     /// Always true: a daemon that cannot respond sends nothing.
     pub ok: bool,
     /// Version of wh.
@@ -194,12 +197,12 @@ pub struct Health {
     pub audit_lost: u64,
     /// Limits in force, as in `capabilities`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limits: Option<Limits>,
+    pub limits: Option<DaemonLimits>,
 }
 
 impl SocketCommand {
     /// Decodes the command of a request.
-    pub fn read(request: &Request) -> Result<Self, Failure> {
+    pub fn read(request: &SocketRequest) -> Result<Self, Failure> {
         let payload = &request.payload;
         Ok(match request.command.as_str() {
             "control" => Self::Control(ControlRequest::decode(payload).map(Box::new)),

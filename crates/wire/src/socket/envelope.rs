@@ -16,7 +16,7 @@ pub const MAX_CREDENTIALS: usize = 256;
 
 /// Request, encoded as one line.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Request {
+pub struct SocketRequest {
     /// Version of the envelope.
     pub version: u64,
     /// Id of this request, repeated in the response. Not used to deduplicate control messages.
@@ -47,7 +47,7 @@ impl fmt::Debug for Credential {
     }
 }
 
-impl Request {
+impl SocketRequest {
     /// Creates a request of the supported version without credentials.
     pub fn new(request_id: impl Into<String>, command: impl Into<String>, payload: Value) -> Self {
         Self {
@@ -62,8 +62,8 @@ impl Request {
     }
 
     /// Decodes one line. The error is the response to send.
-    pub fn decode(line: &[u8]) -> Result<Self, Response> {
-        let invalid = |id: &str, message: String| Response::failed(id, ErrorCode::InvalidRequest, message);
+    pub fn decode(line: &[u8]) -> Result<Self, SocketResponse> {
+        let invalid = |id: &str, message: String| SocketResponse::failed(id, ErrorCode::InvalidRequest, message);
         let value: Value = serde_json::from_slice(line)
             .map_err(|error| invalid(UNKNOWN_REQUEST, format!("the line is not valid JSON: {error}")))?;
         let Value::Object(mut fields) = value else {
@@ -77,7 +77,7 @@ impl Request {
             Some(Value::Number(version)) if version.as_u64() == Some(SOCKET_VERSION) => SOCKET_VERSION,
             Some(Value::Number(version)) => {
                 let message = format!("unsupported protocol version {version}; this server supports {SOCKET_VERSION}");
-                return Err(Response::failed(request_id, ErrorCode::VersionMismatch, message));
+                return Err(SocketResponse::failed(request_id, ErrorCode::VersionMismatch, message));
             }
             _ => return Err(invalid(&request_id, "version must be a number".to_owned())),
         };
@@ -120,7 +120,7 @@ impl Request {
 
 /// Response to a request, encoded as one line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Response {
+pub struct SocketResponse {
     /// Version of the envelope.
     pub version: u64,
     /// Id of the request.
@@ -197,7 +197,7 @@ pub enum ErrorCode {
     Unknown,
 }
 
-impl Response {
+impl SocketResponse {
     /// Creates a successful response.
     pub fn ok(request_id: impl Into<String>, payload: &impl Serialize) -> Self {
         let request_id = request_id.into();

@@ -11,17 +11,19 @@ mod stream;
 
 pub use crate::control::{SessionKind, SessionStatus, SessionSummary};
 pub use audit::{AuditAction, AuditRecord};
-pub use capabilities::{Capabilities, ControlCapabilities, Limits};
+pub use capabilities::{Capabilities, ControlCapabilities, DaemonLimits};
 pub use command::{
-    Attach, Attached, CreatedSession, Health, Join, Joined, ListSessions, ListedSessions, ReceiptQuery,
-    ReceiptResponse, SOCKET_COMMANDS, SessionDetails, SessionQuery, SocketCommand, Subscribe, Subscribed, WindowSize,
+    AttachRequest, AttachResponse, CreatedSession, HealthResponse, JoinRequest, JoinResponse, ListSessions,
+    ListedSessions, ReceiptQuery, ReceiptResponse, SOCKET_COMMANDS, SessionDetails, SessionQuery, SocketCommand,
+    SubscribeRequest, SubscribeResponse, WindowSize,
 };
 pub use control::{
     AnswerDecision, CONTROL_VERSION, ContentRef, ControlAck, ControlAction, ControlAnswer, ControlContent, ControlKey,
     ControlKind, ControlMeta, ControlProblem, ControlReason, ControlRequest, ControlResult, ControlStdin,
 };
 pub use envelope::{
-    Credential, ErrorCode, Failure, MAX_CREDENTIALS, Request, Response, ResponseBody, SOCKET_VERSION, UNKNOWN_REQUEST,
+    Credential, ErrorCode, Failure, MAX_CREDENTIALS, ResponseBody, SOCKET_VERSION, SocketRequest, SocketResponse,
+    UNKNOWN_REQUEST,
 };
 pub use stream::{Cursor, StreamLine};
 

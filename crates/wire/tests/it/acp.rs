@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use wh_wire::acp::{
     ContentBlock, InitializeReply, PermissionKind, PermissionRequest, PromptReply, SessionReply, SessionUpdate,
-    StopReason, Tokens, ToolContent, ToolKind, ToolStatus, Update, read,
+    SessionUpdateKind, StopReason, ToolContent, ToolKind, ToolStatus, TurnTokenUsage, read,
 };
 
 /// Returns the parsed lines of all captures; true for lines of the agent.
@@ -124,12 +124,12 @@ fn a_turn_reports_its_stop_reason_and_usage() {
     let ends: Vec<PromptReply> = replies("session/prompt").into_iter().map(read).collect();
     assert_eq!(ends.len(), 7);
     assert_eq!(ends[0].stop_reason, StopReason::EndTurn);
-    assert_eq!(ends[0].tokens(), Some(Tokens { input: 22, output: 10 }));
+    assert_eq!(ends[0].tokens(), Some(TurnTokenUsage { input: 22, output: 10 }));
     assert_eq!(ends.last().unwrap().stop_reason, StopReason::Cancelled);
     assert_eq!(ends.last().unwrap().tokens(), None);
     let other: PromptReply = read(json!({"stopReason": "tired", "usage": {"inputTokens": 3, "outputTokens": "x"}}));
     assert_eq!(other.stop_reason, StopReason::Other("tired".to_owned()));
-    assert_eq!(other.tokens(), Some(Tokens { input: 3, output: 0 }));
+    assert_eq!(other.tokens(), Some(TurnTokenUsage { input: 3, output: 0 }));
 }
 
 #[test]
@@ -150,10 +150,13 @@ fn content_without_text_has_a_placeholder() {
 fn unknown_values_are_preserved() {
     let raw = json!({"sessionUpdate": "dance", "steps": [1, 2]});
     let update: SessionUpdate = read(json!({"sessionId": 7, "update": raw}));
-    assert_eq!(update, SessionUpdate { session_id: None, update: Update::Unknown { kind: "dance".to_owned(), raw } });
+    assert_eq!(
+        update,
+        SessionUpdate { session_id: None, update: SessionUpdateKind::Unknown { kind: "dance".to_owned(), raw } }
+    );
     let update: SessionUpdate = read(json!({"update": {"sessionUpdate": "tool_call", "toolCallId": "a", "kind": "dig",
         "status": 3, "content": [{"type": "hole", "deep": true}, 5], "locations": "here"}}));
-    let Update::ToolCall(call) = update.update else { panic!("a call") };
+    let SessionUpdateKind::ToolCall(call) = update.update else { panic!("a call") };
     assert_eq!(call.kind, Some(ToolKind::Other("dig".to_owned())));
     assert_eq!((&call.status, &call.locations), (&None, &None));
     assert_eq!(call.content.unwrap()[0], ToolContent::Unknown(json!({"type": "hole", "deep": true})));
@@ -207,7 +210,7 @@ proptest! {
         let object = value.is_object();
         let _: InitializeReply = read(value.clone());
         let _: PermissionRequest = read(value.clone());
-        let _: Update = value.clone().into();
+        let _: SessionUpdateKind = value.clone().into();
         let session: SessionReply = read(value.clone());
         let _ = session.config_options.iter().map(|option| option.choices().len()).sum::<usize>();
         let _ = read::<PromptReply>(value.clone()).tokens();

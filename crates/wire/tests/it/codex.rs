@@ -4,9 +4,9 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use wh_wire::codex::{
-    Account, Ask, Change, ChangeKind, CodexClient, Decision, Item, ItemKind, ItemStatus, McpServer, Model,
-    Notification, Sandbox, Settings, StartedThread, StepStatus, Thread, ThreadStatus, Tokens, Turn, TurnStatus,
-    interrupt, settings, start, steer, turn,
+    Account, ApprovalDecision, ChangeKind, CodexClient, CodexFileChange, CodexMcpServer, CodexModel, CodexThread,
+    CodexTurn, Sandbox, ServerNotification, ServerRequest, StartedThread, StepStatus, ThreadItem, ThreadItemKind,
+    ThreadItemStatus, ThreadSettings, ThreadStatus, TokenCounts, TurnStatus, interrupt, settings, start, steer, turn,
 };
 
 /// Returns the lines of both captures; true for lines of the agent.
@@ -22,9 +22,9 @@ fn captured() -> Vec<(bool, Value)> {
         .collect()
 }
 
-fn notifications() -> Vec<Notification> {
+fn notifications() -> Vec<ServerNotification> {
     let said = captured().into_iter().filter(|(theirs, message)| *theirs && message.get("id").is_none());
-    said.map(|(_, message)| Notification::read(message["method"].as_str().unwrap(), message["params"].clone()))
+    said.map(|(_, message)| ServerNotification::read(message["method"].as_str().unwrap(), message["params"].clone()))
         .collect()
 }
 
@@ -38,11 +38,14 @@ fn every_line_of_the_captures_is_read() {
             (false, Some(method)) => asked.push((message["id"].clone(), method)),
             (false, None) => assert!(message["result"]["decision"].is_string()),
             (true, Some(method)) if message.get("id").is_some() => {
-                assert!(!matches!(Ask::read(&method, message["params"].take()), Ask::Unknown { .. }), "{method}");
+                assert!(
+                    !matches!(ServerRequest::read(&method, message["params"].take()), ServerRequest::Unknown { .. }),
+                    "{method}"
+                );
                 asks += 1;
             }
-            (true, Some(method)) => match Notification::read(&method, message["params"].take()) {
-                Notification::Other { method, .. } => others.push(method),
+            (true, Some(method)) => match ServerNotification::read(&method, message["params"].take()) {
+                ServerNotification::Other { method, .. } => others.push(method),
                 _ => known += 1,
             },
             (true, None) => {
@@ -51,8 +54,8 @@ fn every_line_of_the_captures_is_read() {
                 let read = match method.unwrap() {
                     _ if !message["error"].is_null() => message["error"]["message"].is_string(),
                     "thread/start" => StartedThread::read(result).is_some(),
-                    "turn/start" => Turn::read(&result["turn"]).is_some(),
-                    "model/list" => Model::list(result).len() > 1,
+                    "turn/start" => CodexTurn::read(&result["turn"]).is_some(),
+                    "model/list" => CodexModel::list(result).len() > 1,
                     "initialize" => result["userAgent"].is_string(),
                     _ => true,
                 };
@@ -75,7 +78,7 @@ fn a_captured_turn_is_decoded_from_start_to_end() {
     let statuses: Vec<TurnStatus> = said
         .iter()
         .filter_map(|one| match one {
-            Notification::TurnStarted { turn, .. } | Notification::TurnCompleted { turn, .. } => {
+            ServerNotification::TurnStarted { turn, .. } | ServerNotification::TurnCompleted { turn, .. } => {
                 Some(turn.status.clone())
             }
             _ => None,
@@ -85,15 +88,15 @@ fn a_captured_turn_is_decoded_from_start_to_end() {
     assert_eq!(statuses, [runs.clone(), done, runs, TurnStatus::Interrupted]);
     let words: Vec<&str> = said
         .iter()
-        .filter_map(|one| if let Notification::Delta { text, .. } = one { Some(text.as_str()) } else { None })
+        .filter_map(|one| if let ServerNotification::Delta { text, .. } = one { Some(text.as_str()) } else { None })
         .collect();
     assert_eq!(words, ["Hello ", "world"]);
-    assert!(said.iter().any(|one| matches!(one, Notification::Item { item, done: true, .. }
-        if matches!(&item.kind, ItemKind::Command(command) if command.status == ItemStatus::Declined))));
-    assert!(said.iter().any(|one| matches!(one, Notification::Usage { total, window: Some(258_400), .. }
-        if *total == Tokens { total: 30, input: 20, output: 10 })));
-    assert!(said.iter().any(|one| matches!(one, Notification::Status { status: ThreadStatus::Idle, .. })));
-    assert!(said.iter().any(|one| matches!(one, Notification::Resolved { id } if *id == json!(0))));
+    assert!(said.iter().any(|one| matches!(one, ServerNotification::Item { item, done: true, .. }
+        if matches!(&item.kind, ThreadItemKind::Command(command) if command.status == ThreadItemStatus::Declined))));
+    assert!(said.iter().any(|one| matches!(one, ServerNotification::Usage { total, window: Some(258_400), .. }
+        if *total == TokenCounts { total: 30, input: 20, output: 10 })));
+    assert!(said.iter().any(|one| matches!(one, ServerNotification::Status { status: ThreadStatus::Idle, .. })));
+    assert!(said.iter().any(|one| matches!(one, ServerNotification::Resolved { id } if *id == json!(0))));
 }
 
 #[test]
@@ -102,21 +105,28 @@ fn an_approval_offers_what_the_server_says() {
         .into_iter()
         .find(|(_, message)| message["method"] == "item/commandExecution/requestApproval")
         .unwrap();
-    let Ask::Command(ask) = Ask::read("item/commandExecution/requestApproval", asked["params"].clone()) else {
+    let ServerRequest::Command(ask) =
+        ServerRequest::read("item/commandExecution/requestApproval", asked["params"].clone())
+    else {
         panic!("an approval")
     };
     assert_eq!(ask.plain.as_deref(), Some("touch /home/dev/outside.txt"));
     assert_eq!(ask.reason.as_deref(), Some("need to write outside"));
-    let rule = Decision::AcceptRule(vec!["touch".to_owned(), "/home/dev/outside.txt".to_owned()]);
-    assert_eq!(ask.decisions, [Decision::Accept, rule, Decision::Cancel]);
+    let rule = ApprovalDecision::AcceptRule(vec!["touch".to_owned(), "/home/dev/outside.txt".to_owned()]);
+    assert_eq!(ask.decisions, [ApprovalDecision::Accept, rule, ApprovalDecision::Cancel]);
     let offered = asked["params"]["availableDecisions"].as_array().unwrap();
     for (decision, raw) in ask.decisions.iter().zip(offered) {
         assert_eq!(decision.answer()["decision"], *raw, "an offer is answered as it came");
     }
-    let Ask::Command(silent) = Ask::read("item/commandExecution/requestApproval", json!({})) else {
+    let ServerRequest::Command(silent) = ServerRequest::read("item/commandExecution/requestApproval", json!({})) else {
         panic!("an approval")
     };
-    let always = [Decision::Accept, Decision::AcceptForSession, Decision::Decline, Decision::Cancel];
+    let always = [
+        ApprovalDecision::Accept,
+        ApprovalDecision::AcceptForSession,
+        ApprovalDecision::Decline,
+        ApprovalDecision::Cancel,
+    ];
     assert_eq!(silent.decisions, always, "one that says nothing takes what all of them take");
 }
 
@@ -126,11 +136,14 @@ fn requests_equal_the_captured_ones() {
     let params = |method: &str, from: usize| {
         sent.iter().filter(|message| message["method"] == method).nth(from).unwrap()["params"].clone()
     };
-    let chosen =
-        Settings { approval_policy: Some("on-request"), sandbox: Some(Sandbox::WorkspaceWrite), ..Settings::default() };
+    let chosen = ThreadSettings {
+        approval_policy: Some("on-request"),
+        sandbox: Some(Sandbox::WorkspaceWrite),
+        ..ThreadSettings::default()
+    };
     assert_eq!(start("/home/dev/ws", &chosen), params("thread/start", 0));
     let first = params("turn/start", 0);
-    assert_eq!(turn(first["threadId"].as_str().unwrap(), "hi", &Settings::default()), first);
+    assert_eq!(turn(first["threadId"].as_str().unwrap(), "hi", &ThreadSettings::default()), first);
     let stopped = params("turn/interrupt", 1);
     let (thread, native) = (stopped["threadId"].as_str().unwrap(), stopped["turnId"].as_str().unwrap());
     assert_eq!(interrupt(thread, native), stopped);
@@ -144,8 +157,8 @@ fn requests_equal_the_captured_ones() {
 
 #[test]
 fn an_error_has_a_message_and_may_be_about_the_login() {
-    let read = |error: Value| match Notification::read("error", json!({ "error": error, "willRetry": true })) {
-        Notification::Error { error, will_retry: true, .. } => error,
+    let read = |error: Value| match ServerNotification::read("error", json!({ "error": error, "willRetry": true })) {
+        ServerNotification::Error { error, will_retry: true, .. } => error,
         other => panic!("{other:?}"),
     };
     let wrapped = read(
@@ -159,52 +172,55 @@ fn an_error_has_a_message_and_may_be_about_the_login() {
 
 #[test]
 fn items_of_other_and_unknown_tools_are_preserved() {
-    let read = |item: Value| match Notification::read("item/completed", json!({ "item": item })) {
-        Notification::Item { item, .. } => item.kind,
+    let read = |item: Value| match ServerNotification::read("item/completed", json!({ "item": item })) {
+        ServerNotification::Item { item, .. } => item.kind,
         other => panic!("{other:?}"),
     };
     let call = json!({"type": "mcpToolCall", "id": "c", "server": "desk", "tool": "double", "arguments": {"n": 1}, "status": "completed",
         "result": {"content": [{"type": "text", "text": "2"}]}});
-    let ItemKind::Tool(call) = read(call) else { panic!("a call") };
+    let ThreadItemKind::Tool(call) = read(call) else { panic!("a call") };
     assert_eq!(
         (call.server.as_deref(), call.name.as_str(), call.output.as_deref()),
         (Some("desk"), "double", Some("2"))
     );
     let strange = json!({"type": "dreaming", "id": "d", "of": "sheep"});
-    assert_eq!(read(strange.clone()), ItemKind::Unknown(strange));
+    assert_eq!(read(strange.clone()), ThreadItemKind::Unknown(strange));
 }
 
 #[test]
 fn every_kind_of_item_is_decoded() {
-    let read = |item: Value| Item::read(&item).unwrap().kind;
-    assert_eq!(read(json!({"type": "userMessage", "id": "u"})), ItemKind::User);
-    assert_eq!(read(json!({"type": "plan", "id": "p", "text": "dig"})), ItemKind::Plan { text: "dig".to_owned() });
-    assert_eq!(read(json!({"type": "contextCompaction", "id": "c"})), ItemKind::Compaction);
+    let read = |item: Value| ThreadItem::read(&item).unwrap().kind;
+    assert_eq!(read(json!({"type": "userMessage", "id": "u"})), ThreadItemKind::User);
+    assert_eq!(
+        read(json!({"type": "plan", "id": "p", "text": "dig"})),
+        ThreadItemKind::Plan { text: "dig".to_owned() }
+    );
+    assert_eq!(read(json!({"type": "contextCompaction", "id": "c"})), ThreadItemKind::Compaction);
     let review = json!({"type": "exitedReviewMode", "id": "r", "review": "fine"});
-    assert_eq!(read(review), ItemKind::Review { text: "fine".to_owned() });
+    assert_eq!(read(review), ThreadItemKind::Review { text: "fine".to_owned() });
     let tool = |item: Value| match read(item) {
-        ItemKind::Tool(call) => (call.name, call.input, call.output, call.status),
+        ThreadItemKind::Tool(call) => (call.name, call.input, call.output, call.status),
         other => panic!("{other:?}"),
     };
     let search = json!({"type": "webSearch", "id": "w", "query": "", "action": {"type": "openPage", "url": "x.test"}});
-    assert_eq!(tool(search), ("web search".to_owned(), json!("x.test"), None, ItemStatus::InProgress));
+    assert_eq!(tool(search), ("web search".to_owned(), json!("x.test"), None, ThreadItemStatus::InProgress));
     let image = json!({"type": "imageView", "id": "i", "path": "/a.png", "status": "declined"});
-    assert_eq!(tool(image), ("view image".to_owned(), json!("/a.png"), None, ItemStatus::Declined));
+    assert_eq!(tool(image), ("view image".to_owned(), json!("/a.png"), None, ThreadItemStatus::Declined));
     let helper =
         json!({"type": "collabAgentToolCall", "id": "h", "tool": "spawn", "prompt": "help", "status": "failed"});
-    assert_eq!(tool(helper), ("spawn".to_owned(), json!("help"), None, ItemStatus::Failed));
+    assert_eq!(tool(helper), ("spawn".to_owned(), json!("help"), None, ThreadItemStatus::Failed));
     let own = json!({"type": "dynamicToolCall", "id": "o", "namespace": "desk", "tool": "draw", "arguments": {"n": 1},
         "status": "completed", "contentItems": [{"type": "text", "text": "a"}, {"type": "image"}]});
-    let expected = ("draw".to_owned(), json!({"n": 1}), Some("a\n[image]".to_owned()), ItemStatus::Completed);
+    let expected = ("draw".to_owned(), json!({"n": 1}), Some("a\n[image]".to_owned()), ThreadItemStatus::Completed);
     assert_eq!(tool(own), expected);
     let refused = json!({"type": "mcpToolCall", "id": "m", "server": "s", "tool": "t", "error": {"message": "no"}});
     assert_eq!(tool(refused).2.as_deref(), Some("no"));
-    assert_eq!(Item::read(&json!({"type": "plan"})), None, "without an id it is nothing");
+    assert_eq!(ThreadItem::read(&json!({"type": "plan"})), None, "without an id it is nothing");
 }
 
 #[test]
 fn changes_add_delete_and_move_files() {
-    let changes = Change::list(&json!({"changes": [
+    let changes = CodexFileChange::list(&json!({"changes": [
         {"path": "a", "kind": "add", "diff": "x"},
         {"path": "b", "kind": {"type": "delete"}},
         {"path": "c", "kind": {"type": "update", "move_path": "d"}, "diff": "@@"},
@@ -218,21 +234,23 @@ fn changes_add_delete_and_move_files() {
 fn plans_thoughts_and_warnings_are_read() {
     let plan = json!({"threadId": "T", "explanation": "so", "plan": [
         {"step": "a", "status": "completed"}, {"step": "b", "status": "inProgress"}, {"step": "c"}, {"status": "x"}]});
-    let Notification::PlanUpdated { steps, explanation, .. } = Notification::read("turn/plan/updated", plan) else {
+    let ServerNotification::PlanUpdated { steps, explanation, .. } =
+        ServerNotification::read("turn/plan/updated", plan)
+    else {
         panic!("a plan")
     };
     let statuses: Vec<StepStatus> = steps.iter().map(|step| step.status).collect();
     assert_eq!(statuses, [StepStatus::Completed, StepStatus::InProgress, StepStatus::Pending]);
     assert_eq!(explanation.as_deref(), Some("so"));
-    let thought = |method: &str| match Notification::read(method, json!({"itemId": "r", "delta": "hm"})) {
-        Notification::Thought { text, full, .. } => (text, full),
+    let thought = |method: &str| match ServerNotification::read(method, json!({"itemId": "r", "delta": "hm"})) {
+        ServerNotification::Thought { text, full, .. } => (text, full),
         other => panic!("{other:?}"),
     };
     assert_eq!(thought("item/reasoning/textDelta"), (Some("hm".to_owned()), true));
     assert_eq!(thought("item/reasoning/summaryTextDelta"), (Some("hm".to_owned()), false));
     assert_eq!(thought("item/reasoning/summaryPartAdded"), (None, false));
-    let warning = |method: &str, params: Value| match Notification::read(method, params) {
-        Notification::Warning { text } => text,
+    let warning = |method: &str, params: Value| match ServerNotification::read(method, params) {
+        ServerNotification::Warning { text } => text,
         other => panic!("{other:?}"),
     };
     assert_eq!(warning("warning", json!({"message": "careful"})), "careful");
@@ -240,21 +258,22 @@ fn plans_thoughts_and_warnings_are_read() {
     assert_eq!(warning("deprecationNotice", json!({"summary": "old", "details": ""})), "old");
     let server = json!({"name": "desk", "status": "failed", "error": "no such file"});
     assert_eq!(warning("mcpServer/startupStatus/updated", server), "the MCP server desk did not start: no such file");
-    let rerouted = Notification::read("model/rerouted", json!({"fromModel": "a", "toModel": "b"}));
-    assert_eq!(rerouted, Notification::Rerouted { from: "a".to_owned(), to: "b".to_owned() });
+    let rerouted = ServerNotification::read("model/rerouted", json!({"fromModel": "a", "toModel": "b"}));
+    assert_eq!(rerouted, ServerNotification::Rerouted { from: "a".to_owned(), to: "b".to_owned() });
     let patch = json!({"itemId": "f", "changes": [{"path": "a", "kind": "add"}]});
-    assert!(matches!(Notification::read("item/fileChange/patchUpdated", patch),
-        Notification::PatchUpdated { changes, .. } if changes.len() == 1));
-    let status = |word: &str| match Notification::read("thread/status/changed", json!({"status": {"type": word}})) {
-        Notification::Status { status, .. } => status,
+    assert!(matches!(ServerNotification::read("item/fileChange/patchUpdated", patch),
+        ServerNotification::PatchUpdated { changes, .. } if changes.len() == 1));
+    let status = |word: &str| match ServerNotification::read("thread/status/changed", json!({"status": {"type": word}}))
+    {
+        ServerNotification::Status { status, .. } => status,
         other => panic!("{other:?}"),
     };
     assert_eq!(
         ["active", "idle", "systemError", "asleep"].map(status),
         [ThreadStatus::Active, ThreadStatus::Idle, ThreadStatus::SystemError, ThreadStatus::Unknown]
     );
-    let resolved = Notification::read("serverRequest/resolved", json!({"requestId": 7}));
-    assert_eq!(resolved, Notification::Resolved { id: json!(7) });
+    let resolved = ServerNotification::read("serverRequest/resolved", json!({"requestId": 7}));
+    assert_eq!(resolved, ServerNotification::Resolved { id: json!(7) });
 }
 
 fn any_json() -> impl Strategy<Value = Value> {
@@ -345,15 +364,16 @@ const METHODS: &[&str] = &[
 proptest! {
     #[test]
     fn any_json_is_accepted_and_unknown_data_is_preserved(method in prop::sample::select(METHODS), params in any_json()) {
-        if let Notification::Other { method: kept, params: raw } = Notification::read(method, params.clone()) {
+        let notification = ServerNotification::read(method, params.clone());
+        if let ServerNotification::Other { method: kept, params: raw } = notification {
             prop_assert_eq!((kept.as_str(), &raw), (method, &params));
         }
-        match Ask::read(method, params.clone()) {
-            Ask::Unknown { params: raw, .. } => prop_assert_eq!(&raw, &params),
-            Ask::Command(ask) => prop_assert!(!ask.decisions.is_empty()),
+        match ServerRequest::read(method, params.clone()) {
+            ServerRequest::Unknown { params: raw, .. } => prop_assert_eq!(&raw, &params),
+            ServerRequest::Command(ask) => prop_assert!(!ask.decisions.is_empty()),
             _ => {}
         }
-        let _ = (StartedThread::read(&params), Turn::read(&params), Thread::first(&params));
-        let _ = (Model::list(&params), McpServer::list(&params), Account::read(&params));
+        let _ = (StartedThread::read(&params), CodexTurn::read(&params), CodexThread::first(&params));
+        let _ = (CodexModel::list(&params), CodexMcpServer::list(&params), Account::read(&params));
     }
 }

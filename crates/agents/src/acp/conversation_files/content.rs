@@ -132,7 +132,8 @@ impl ConversationContent {
         self.size() == (0, 0)
     }
 
-    /// Returns true if the conversation has never contained a message of the user or the model.
+    /// Returns true if the file is empty (see [`is_empty`](Self::is_empty)) and has never contained a message of the
+    /// user or the model.
     pub fn is_unused(&self) -> bool {
         self.is_empty() && !self.was_used
     }

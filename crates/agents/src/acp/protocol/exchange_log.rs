@@ -8,7 +8,7 @@ use super::replayed_messages::ReplayedMessages;
 /// Maximum size of the recorded prompts and answers.
 const MAX_EXCHANGES_BYTES: usize = 256 * 1024;
 
-/// Maximum size of the text that is sent as context to a new conversation.
+/// Maximum size of the text that is sent as context to a new conversation, and of each recorded answer.
 const MAX_CONTEXT_BYTES: usize = 64 * 1024;
 
 /// Tag that marks the summary with which Gemini CLI replaces earlier messages in a compacted conversation.
@@ -28,7 +28,7 @@ impl ExchangeLog {
         (self.prompt, self.answer) = (Some(text.to_owned()), String::new());
     }
 
-    /// Appends text to the answer of the current exchange.
+    /// Appends text to the answer of the current exchange. Drops text that would exceed [`MAX_CONTEXT_BYTES`].
     pub fn answer(&mut self, text: &str) {
         if self.answer.len() + text.len() <= MAX_CONTEXT_BYTES {
             self.answer.push_str(text);
@@ -49,7 +49,8 @@ impl ExchangeLog {
     }
 
     /// Returns the number of recorded prompts, and the number of recorded prompts that are missing from the replay. A
-    /// prompt that was replayed out of order counts as missing.
+    /// prompt that was replayed out of order counts as missing. Commands never count as missing, and no prompt does if
+    /// the conversation was compacted.
     pub fn missing_in(&self, replayed: &ReplayedMessages) -> (usize, usize) {
         // In a compacted conversation, a summary replaces the earlier messages.
         if replayed.contains(SUMMARY) {

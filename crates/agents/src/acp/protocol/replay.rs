@@ -3,12 +3,12 @@
 use wh_core::space::extent::boundary;
 use wh_core::space::harness::Report;
 use wh_pipe::link::LinkEvent;
-use wh_wire::acp::{SessionUpdate, Update, read};
+use wh_wire::acp::{SessionUpdate, SessionUpdateKind, read};
 
 use super::super::handshake_buffer::{CONVERSATION, update};
 use super::super::items::{AcpItems, MessageKind};
 use super::replayed_messages::ReplayedMessages;
-use crate::rpc::{Incoming, JsonRpc};
+use crate::rpc::{JsonRpc, RpcIncoming};
 
 /// Size to which a replayed user message is truncated, once it is more than twice as large. The end of the message is
 /// retained.
@@ -51,28 +51,28 @@ impl ReplayTranslator {
         if !update(&event).is_some_and(|kind| CONVERSATION.contains(&kind)) {
             return Err(event);
         }
-        let LinkEvent::Message(Incoming::Notification { params, .. }) = event else { return Err(event) };
+        let LinkEvent::Message(RpcIncoming::Notification { params, .. }) = event else { return Err(event) };
         let news: SessionUpdate = read(params);
         if news.session_id.is_some_and(|session| session != self.session) {
             return Ok(Vec::new());
         }
         match &news.update {
-            Update::UserMessage(chunk) => self.user_messages.push(&chunk.content.display_text()),
+            SessionUpdateKind::UserMessage(chunk) => self.user_messages.push(&chunk.content.display_text()),
             _ => self.user_messages.close(),
         }
         if !self.shows {
             return Ok(Vec::new());
         }
         let reports = match news.update {
-            Update::UserMessage(chunk) => {
+            SessionUpdateKind::UserMessage(chunk) => {
                 let reports = self.items.end();
                 push_bounded(&mut self.user_message, &chunk.content.display_text());
                 return Ok(reports);
             }
-            Update::AgentMessage(chunk) => self.items.chunk(MessageKind::Message, chunk),
-            Update::AgentThought(chunk) => self.items.chunk(MessageKind::Thought, chunk),
-            Update::ToolCall(call) | Update::ToolCallUpdate(call) => self.items.call(*call),
-            Update::Plan(entries) => self.items.plan(&entries),
+            SessionUpdateKind::AgentMessage(chunk) => self.items.chunk(MessageKind::Message, chunk),
+            SessionUpdateKind::AgentThought(chunk) => self.items.chunk(MessageKind::Thought, chunk),
+            SessionUpdateKind::ToolCall(call) | SessionUpdateKind::ToolCallUpdate(call) => self.items.call(*call),
+            SessionUpdateKind::Plan(entries) => self.items.plan(&entries),
             _ => Vec::new(),
         };
         Ok(self.take_user_message().into_iter().chain(reports).collect())

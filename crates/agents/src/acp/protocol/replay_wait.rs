@@ -18,14 +18,14 @@ const REPLAY_DOUBT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Detects that an agent has finished replaying a conversation. The protocol has no end marker, so the replay is over
 /// after a period without messages. The period is longer if prompts that wh has recorded are missing.
-pub(super) struct ReplayWait {
+pub(super) struct ReplayEndDetector {
     begun: Instant,
     /// True if recorded prompts were missing after the shorter period.
     doubts: bool,
     timeout: Duration,
 }
 
-impl ReplayWait {
+impl ReplayEndDetector {
     pub fn new(begun: Instant) -> Self {
         Self { begun, doubts: false, timeout: REPLAY_TIMEOUT }
     }
@@ -41,8 +41,8 @@ impl ReplayWait {
         (now + quiet).min(self.begun + self.timeout)
     }
 
-    /// Returns true if the replay is over. Called when the deadline has passed. `complete` is true if no recorded
-    /// prompt is missing.
+    /// Returns true if the replay is over; otherwise selects the longer period and timeout. Called when the deadline
+    /// has passed. `complete` is true if no recorded prompt is missing.
     pub fn is_over(&mut self, now: Instant, complete: bool) -> bool {
         let is_late = now >= self.begun + self.timeout;
         let was_last = if is_late { self.timeout == REPLAY_DOUBT_TIMEOUT } else { self.doubts };
@@ -58,10 +58,10 @@ mod tests {
     #[test]
     fn a_pause_in_a_replay_is_its_end_only_where_nothing_is_missing() {
         let begun = Instant::now();
-        let mut wait = ReplayWait::new(begun);
+        let mut wait = ReplayEndDetector::new(begun);
         let now = wait.deadline(begun);
         assert_eq!(now, begun + REPLAY_QUIET_PERIOD);
-        assert!(ReplayWait::new(begun).is_over(now, true));
+        assert!(ReplayEndDetector::new(begun).is_over(now, true));
         assert!(!wait.is_over(now, false));
         assert_eq!(wait.deadline(now), now + REPLAY_DOUBT_QUIET_PERIOD);
         wait.message_replayed();
@@ -73,10 +73,10 @@ mod tests {
     #[test]
     fn a_replay_that_never_rests_ends_all_the_same() {
         let begun = Instant::now();
-        let mut wait = ReplayWait::new(begun);
+        let mut wait = ReplayEndDetector::new(begun);
         let now = begun + REPLAY_TIMEOUT;
         assert_eq!(wait.deadline(now), now);
-        assert!(ReplayWait::new(begun).is_over(now, true));
+        assert!(ReplayEndDetector::new(begun).is_over(now, true));
         assert!(!wait.is_over(now, false));
         wait.message_replayed();
         assert!(wait.is_over(begun + REPLAY_DOUBT_TIMEOUT, false));

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use wh_core::space::extent::boundary;
 
-/// Maximum total size of the stored messages.
+/// Maximum total size of the stored messages. The newest message alone may be twice as large.
 const MAX_REPLAYED_BYTES: usize = 1 << 20;
 
 /// Tag before the text that Gemini CLI hooks append to a prompt.

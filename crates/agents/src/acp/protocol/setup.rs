@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 use wh_core::space::harness::Report;
-use wh_core::space::item::Level;
-use wh_core::space::question::{Choice, OptionMeaning, Question, QuestionKind};
+use wh_core::space::item::NoticeLevel;
+use wh_core::space::question::{OptionMeaning, Question, QuestionKind, QuestionOption};
 use wh_pipe::link::LinkEvent;
 use wh_wire::acp::{self, InitializeReply, SessionList, SessionReply, read};
 
@@ -20,17 +20,17 @@ use super::exchange_log::ExchangeLog;
 use super::model_errors;
 use super::refusals::Refusals;
 use super::replay::ReplayTranslator;
-use super::replay_wait::ReplayWait;
+use super::replay_wait::ReplayEndDetector;
 use super::{AcpProtocol, AcpQuestion, BEGIN_NEW, RESTORE};
-use crate::driver::{Connect, ConnectError, Connected};
-use crate::interface::{ALLOW_SKIPPING, QueryContext, Reports, Resume};
-use crate::rpc::{self, Incoming, JsonRpc, RpcError, RpcEvents, RpcFrame, RpcLink};
+use crate::driver::{ConnectError, Connected, Handshake};
+use crate::interface::{ALLOW_SKIPPING, QueryContext, ReportSender, ResumeSelector};
+use crate::rpc::{self, JsonRpc, RpcError, RpcEvents, RpcFrame, RpcIncoming, RpcLink};
 
 /// Maximum number of buffered messages handled before timeouts are checked again.
 const MAX_RECEIVED_AT_ONCE: usize = 1024;
 
 /// State of a handshake in progress.
-struct Setup<'a> {
+struct HandshakeState<'a> {
     entry: Arc<AgentEntry>,
     link: RpcLink,
     events: RpcEvents,
@@ -38,12 +38,12 @@ struct Setup<'a> {
     buffer: HandshakeBuffer,
     /// Translator of the replay while a conversation is loaded.
     replay: Option<ReplayTranslator>,
-    missing: MissingMessages,
-    reports: &'a Reports,
+    missing: MissingPrompts,
+    reports: &'a ReportSender,
 }
 
 /// Result of a successful handshake.
-struct SetupResult {
+struct HandshakeResult {
     session: String,
     hello: InitializeReply,
     settings: SessionSettings,
@@ -51,12 +51,12 @@ struct SetupResult {
     resumed: bool,
     /// Mode that wh switched off because it skips permissions.
     left_mode: Option<String>,
-    missing: MissingMessages,
+    missing: MissingPrompts,
 }
 
-/// Result of comparing the replay with the prompts that wh has recorded.
+/// Prompts that wh has recorded and the agent has not replayed.
 #[derive(Debug, Clone, Copy)]
-enum MissingMessages {
+enum MissingPrompts {
     Nothing,
     /// The agent replayed nothing, so prompts may be missing. Contains the number of recorded prompts.
     Unknown(usize),
@@ -64,20 +64,20 @@ enum MissingMessages {
     Some((usize, usize)),
 }
 
-impl Connect for AcpProtocol {
-    async fn connect(&mut self, reports: &Reports) -> Result<Connected<Self>, ConnectError> {
+impl Handshake for AcpProtocol {
+    async fn connect(&mut self, reports: &ReportSender) -> Result<Connected<Self>, ConnectError> {
         let files = self.prepare_files(reports).await?;
         let started = rpc::start(&self.launch, JsonRpc { names_version: true }).await;
         let (link, events) = started.map_err(|error| ConnectError::Fatal(error.to_string()))?;
         let entry = Arc::clone(&self.entry);
-        let mut setup = Setup {
+        let mut setup = HandshakeState {
             entry,
             refusals: Refusals::new(link.clone()),
             link,
             events,
             buffer: HandshakeBuffer::default(),
             replay: None,
-            missing: MissingMessages::Nothing,
+            missing: MissingPrompts::Nothing,
             reports,
         };
         let ready = match setup.handshake(self).await {
@@ -88,7 +88,7 @@ impl Connect for AcpProtocol {
                 return Err(error);
             }
         };
-        let Setup { link, mut events, buffer, .. } = setup;
+        let HandshakeState { link, mut events, buffer, .. } = setup;
         events.put_back(buffer.messages);
         let has_copy = match files {
             Some(files) => {
@@ -100,7 +100,7 @@ impl Connect for AcpProtocol {
             }
             None => false,
         };
-        let SetupResult { session, hello, settings, resumed, left_mode, missing } = ready;
+        let HandshakeResult { session, hello, settings, resumed, left_mode, missing } = ready;
         (self.session, self.can_resume) = (Some(session), can_resume(&hello));
         self.version = hello.agent_info.and_then(|info| info.version);
         self.settings = settings;
@@ -116,24 +116,24 @@ impl Connect for AcpProtocol {
                 self.title()
             );
             initial_reports
-                .push(Report::Notice(Level::Warning, format!("{text}; to allow this mode, {ALLOW_SKIPPING}")));
+                .push(Report::Notice(NoticeLevel::Warning, format!("{text}; to allow this mode, {ALLOW_SKIPPING}")));
         }
         let own_question = match missing {
-            MissingMessages::Nothing => {
+            MissingPrompts::Nothing => {
                 self.incomplete.take_if(|_| self.restores);
                 None
             }
-            MissingMessages::Unknown(known) => {
+            MissingPrompts::Unknown(known) => {
                 let text = format!(
                     "{} did not replay the conversation; wh cannot check that all {known} messages are still there",
                     self.title()
                 );
-                initial_reports.push(Report::Notice(Level::Warning, text));
+                initial_reports.push(Report::Notice(NoticeLevel::Warning, text));
                 None
             }
-            MissingMessages::Some(missing) => {
+            MissingPrompts::Some(missing) => {
                 let incomplete = self.incomplete(missing);
-                initial_reports.push(Report::Notice(Level::Error, incomplete.clone()));
+                initial_reports.push(Report::Notice(NoticeLevel::Error, incomplete.clone()));
                 self.incomplete = Some(incomplete);
                 Some((AcpQuestion::Incomplete, self.about_incomplete(missing, has_copy && !self.restores)))
             }
@@ -145,12 +145,13 @@ impl Connect for AcpProtocol {
 
 impl AcpProtocol {
     /// Copies and renames the file of the conversation to resume, because Gemini may delete the file after a load. If
-    /// the file is missing or cannot be renamed, waits until the end of the minute in which the conversation was
-    /// created: a load in this minute would empty the file. Returns the files, to be cleaned up after the load.
-    async fn prepare_files(&self, reports: &Reports) -> Result<Option<ConversationFiles>, ConnectError> {
+    /// no file could be prepared and the agent has the quirk `resume_only_after_start_minute`, waits until the end of
+    /// the minute in which the conversation was created: a load in this minute would empty the file. Returns the files,
+    /// to be cleaned up after the load.
+    async fn prepare_files(&self, reports: &ReportSender) -> Result<Option<ConversationFiles>, ConnectError> {
         let resumed = self.session.as_deref().or(match &self.start.resume {
-            Some(Resume::Named(name)) => Some(name.as_str()),
-            Some(Resume::Latest) | None => None,
+            Some(ResumeSelector::Named(name)) => Some(name.as_str()),
+            Some(ResumeSelector::Latest) | None => None,
         });
         if let Some(id) = resumed.filter(|_| self.entry.quirks.gemini_files)
             && let Some(files) = ConversationFiles::new(&QueryContext::from(&self.start), id)
@@ -170,7 +171,7 @@ impl AcpProtocol {
                 Ok(Err(error)) => (false, Some(format!("cannot prepare the conversation file for loading: {error}"))),
             };
             if let Some(text) = notice {
-                reports.send(Report::Notice(Level::Warning, text)).await?;
+                reports.send(Report::Notice(NoticeLevel::Warning, text)).await?;
             }
             if !is_safe {
                 self.wait_out_minute(reports).await?;
@@ -181,7 +182,7 @@ impl AcpProtocol {
         Ok(None)
     }
 
-    async fn wait_out_minute(&self, reports: &Reports) -> Result<(), ConnectError> {
+    async fn wait_out_minute(&self, reports: &ReportSender) -> Result<(), ConnectError> {
         let resumes = self.session.is_some() || self.start.resume.is_some();
         let Some(begun) = self.created_at.filter(|_| self.entry.quirks.resume_only_after_start_minute && resumes)
         else {
@@ -189,8 +190,9 @@ impl AcpProtocol {
         };
         let wait = rest_of_minute(begun, SystemTime::now());
         if !wait.is_zero() {
-            let text = format!("{} can resume the conversation in {} s", self.title(), wait.as_secs().max(1));
-            reports.send(Report::Notice(Level::Info, text)).await?;
+            let text =
+                format!("waiting {} s until {} can resume the conversation", wait.as_secs().max(1), self.title());
+            reports.send(Report::Notice(NoticeLevel::Info, text)).await?;
             tokio::time::sleep(wait).await;
         }
         Ok(())
@@ -201,7 +203,7 @@ impl AcpProtocol {
     }
 
     fn about_incomplete(&self, missing: (usize, usize), has_copy: bool) -> Question {
-        let choice = |id: &str, label: &str| Choice {
+        let choice = |id: &str, label: &str| QuestionOption {
             id: id.to_owned(),
             label: label.to_owned(),
             meaning: OptionMeaning::Other,
@@ -247,8 +249,8 @@ pub(super) fn error_text(entry: &AgentEntry, error: &RpcError) -> String {
     if *code == acp::AUTH_REQUIRED_CODE { format!("{text}; {}", entry.log_in) } else { text }
 }
 
-impl Setup<'_> {
-    async fn handshake(&mut self, agent: &mut AcpProtocol) -> Result<SetupResult, ConnectError> {
+impl HandshakeState<'_> {
+    async fn handshake(&mut self, agent: &mut AcpProtocol) -> Result<HandshakeResult, ConnectError> {
         let hello: InitializeReply = read(self.call("initialize", self.hello()).await.map_err(|it| self.fatal(&it))?);
         if let Some(version) = hello.protocol_version.filter(|version| *version != acp::ACP_VERSION) {
             let text = format!(
@@ -279,7 +281,7 @@ impl Setup<'_> {
         settings.learn(&reply);
         let left_mode = self.choose(&session, &mut settings, agent).await?;
         let missing = self.missing;
-        Ok(SetupResult { session, hello, settings, resumed, left_mode, missing })
+        Ok(HandshakeResult { session, hello, settings, resumed, left_mode, missing })
     }
 
     fn hello(&self) -> Value {
@@ -308,11 +310,11 @@ impl Setup<'_> {
         match &agent.start.resume {
             None => Ok(None),
             Some(_) if !can_resume(hello) => fatal(format!("{title} cannot resume conversations")),
-            Some(Resume::Named(id)) => Ok(Some(id.clone())),
-            Some(Resume::Latest) if !hello.agent_capabilities.session("list") => {
+            Some(ResumeSelector::Named(id)) => Ok(Some(id.clone())),
+            Some(ResumeSelector::Latest) if !hello.agent_capabilities.session("list") => {
                 fatal(format!("{title} does not list its conversations; give an id with --resume"))
             }
-            Some(Resume::Latest) => {
+            Some(ResumeSelector::Latest) => {
                 let params = json!({ "cwd": agent.start.directory });
                 let list: SessionList = read(self.call("session/list", params).await.map_err(|it| self.fatal(&it))?);
                 let here = agent.start.directory.to_str();
@@ -361,18 +363,18 @@ impl Setup<'_> {
     }
 
     /// Compares the messages replayed so far with the recorded prompts.
-    fn missing_of(&self, exchanges: &ExchangeLog) -> MissingMessages {
-        let Some(replay) = &self.replay else { return MissingMessages::Nothing };
+    fn missing_of(&self, exchanges: &ExchangeLog) -> MissingPrompts {
+        let Some(replay) = &self.replay else { return MissingPrompts::Nothing };
         match exchanges.missing_in(replay.user_messages()) {
-            (_, 0) => MissingMessages::Nothing,
-            (known, _) if replay.user_messages().is_empty() => MissingMessages::Unknown(known),
-            counts => MissingMessages::Some(counts),
+            (_, 0) => MissingPrompts::Nothing,
+            (known, _) if replay.user_messages().is_empty() => MissingPrompts::Unknown(known),
+            counts => MissingPrompts::Some(counts),
         }
     }
 
     /// Waits for the end of the replay. Some agents continue the replay after their reply to the load request.
     async fn wait_for_replay(&mut self, exchanges: &ExchangeLog) {
-        let mut wait = ReplayWait::new(Instant::now());
+        let mut wait = ReplayEndDetector::new(Instant::now());
         loop {
             match timeout_at(wait.deadline(Instant::now()), self.events.next()).await {
                 Ok(Some(event)) => {
@@ -382,7 +384,7 @@ impl Setup<'_> {
                 }
                 Ok(None) => return,
                 Err(_) => {
-                    let complete = matches!(self.missing_of(exchanges), MissingMessages::Nothing);
+                    let complete = matches!(self.missing_of(exchanges), MissingPrompts::Nothing);
                     if wait.is_over(Instant::now(), complete) {
                         return;
                     }
@@ -416,7 +418,7 @@ impl Setup<'_> {
         };
         match event {
             // There is no conversation yet, so no client could answer.
-            LinkEvent::Message(Incoming::Request { id, method, .. }) => {
+            LinkEvent::Message(RpcIncoming::Request { id, method, .. }) => {
                 self.refusals.push(RpcFrame::unknown(id, &method))
             }
             event => self.buffer.push(event),

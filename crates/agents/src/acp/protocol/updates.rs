@@ -2,21 +2,21 @@
 
 use serde_json::{Value, json};
 use wh_core::space::harness::{AgentOption, Report};
-use wh_core::space::item::Level;
+use wh_core::space::item::NoticeLevel;
 use wh_core::space::question::Question;
-use wh_wire::acp::{self, MessageChunk, PermissionRequest, SessionUpdate, Update, read};
+use wh_wire::acp::{self, MessageChunk, PermissionRequest, SessionUpdate, SessionUpdateKind, read};
 
 use super::super::items::MessageKind;
-use super::super::questions::{self, AcpRequest};
+use super::super::questions::{self, PendingAcpRequest};
 use super::{AcpProtocol, AcpQuestion};
 use crate::driver::{DriverState, DriverStep, DriverSteps};
-use crate::rpc::{Incoming, RpcFrame};
+use crate::rpc::{RpcFrame, RpcIncoming};
 
 impl AcpProtocol {
-    pub(super) fn incoming(&mut self, incoming: Incoming, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
+    pub(super) fn incoming(&mut self, incoming: RpcIncoming, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
         match incoming {
-            Incoming::Request { id, method, params } => self.asked(id, &method, params, now, steps),
-            Incoming::Notification { method, params } => match method.as_str() {
+            RpcIncoming::Request { id, method, params } => self.asked(id, &method, params, now, steps),
+            RpcIncoming::Notification { method, params } => match method.as_str() {
                 "session/update" => self.update(read(params), steps),
                 "$/cancel_request" => {
                     let id = params["requestId"].clone();
@@ -29,7 +29,7 @@ impl AcpProtocol {
                 }
                 _ => tracing::debug!(method, "an unknown notification"),
             },
-            Incoming::Unreadable(error) => {
+            RpcIncoming::Unreadable(error) => {
                 steps.warn(format!("{} wrote an unreadable line ({error}); the line was skipped", self.title()));
             }
         }
@@ -41,20 +41,20 @@ impl AcpProtocol {
             return;
         }
         match news.update {
-            Update::AgentMessage(chunk) => match self.mode_in(&chunk) {
+            SessionUpdateKind::AgentMessage(chunk) => match self.mode_in(&chunk) {
                 Some(mode) => self.mode_is(mode, steps),
                 None => self.chunk(MessageKind::Message, chunk, steps),
             },
-            Update::AgentThought(chunk) => self.chunk(MessageKind::Thought, chunk, steps),
-            Update::ToolCall(call) | Update::ToolCallUpdate(call) if !self.replays => {
+            SessionUpdateKind::AgentThought(chunk) => self.chunk(MessageKind::Thought, chunk, steps),
+            SessionUpdateKind::ToolCall(call) | SessionUpdateKind::ToolCallUpdate(call) if !self.replays => {
                 steps.begun();
                 steps.reports(self.items.call(*call));
             }
-            Update::Plan(entries) if !self.replays => {
+            SessionUpdateKind::Plan(entries) if !self.replays => {
                 steps.begun();
                 steps.reports(self.items.plan(&entries));
             }
-            Update::AvailableCommands(commands) => {
+            SessionUpdateKind::AvailableCommands(commands) => {
                 let named = |command: acp::AcpCommand| AgentOption {
                     id: command.name.trim_start_matches('/').to_owned(),
                     title: command.description.lines().next().unwrap_or_default().to_owned(),
@@ -62,27 +62,27 @@ impl AcpProtocol {
                 self.commands = commands.into_iter().map(named).collect();
                 steps.push(DriverStep::Ready);
             }
-            Update::CurrentMode(mode) => self.mode_is(mode, steps),
-            Update::ConfigOptions(reply) => {
+            SessionUpdateKind::CurrentMode(mode) => self.mode_is(mode, steps),
+            SessionUpdateKind::ConfigOptions(reply) => {
                 self.settings.learn(&reply);
                 steps.push(DriverStep::Ready);
             }
-            Update::Usage(news) => {
+            SessionUpdateKind::Usage(news) => {
                 let usage = &mut self.usage;
                 usage.context_tokens = news.used.or(usage.context_tokens);
                 usage.context_limit = news.size.or(usage.context_limit);
                 usage.cost = news.cost.filter(|cost| cost.currency == "USD").map(|cost| cost.amount).or(usage.cost);
                 steps.report(Report::Usage(self.usage));
             }
-            Update::Notice(notice) if !notice.message.is_empty() => {
+            SessionUpdateKind::Notice(notice) if !notice.message.is_empty() => {
                 let level = match notice.level {
-                    acp::Level::Warning => Level::Warning,
-                    acp::Level::Error => Level::Error,
-                    acp::Level::Info | acp::Level::Other(_) => Level::Info,
+                    acp::Level::Warning => NoticeLevel::Warning,
+                    acp::Level::Error => NoticeLevel::Error,
+                    acp::Level::Info | acp::Level::Other(_) => NoticeLevel::Info,
                 };
                 steps.notice(level, notice.message);
             }
-            Update::Compaction(news) if !self.replays => {
+            SessionUpdateKind::Compaction(news) if !self.replays => {
                 if news["status"] == "completed" {
                     self.exchanges.clear();
                 }
@@ -90,14 +90,14 @@ impl AcpProtocol {
             }
             // User messages are already items of the space. Session titles are only needed in lists, which are
             // requested separately.
-            Update::UserMessage(_)
-            | Update::SessionInfo { .. }
-            | Update::ToolCall(_)
-            | Update::ToolCallUpdate(_)
-            | Update::Plan(_)
-            | Update::Notice(_)
-            | Update::Compaction(_) => {}
-            Update::Unknown { kind, raw } => tracing::debug!(kind, %raw, "an unknown update"),
+            SessionUpdateKind::UserMessage(_)
+            | SessionUpdateKind::SessionInfo { .. }
+            | SessionUpdateKind::ToolCall(_)
+            | SessionUpdateKind::ToolCallUpdate(_)
+            | SessionUpdateKind::Plan(_)
+            | SessionUpdateKind::Notice(_)
+            | SessionUpdateKind::Compaction(_) => {}
+            SessionUpdateKind::Unknown { kind, raw } => tracing::debug!(kind, %raw, "an unknown update"),
         }
     }
 
@@ -130,7 +130,7 @@ impl AcpProtocol {
         let answer = |id: Value, result: Value| DriverStep::Send(RpcFrame::Answer { id, result });
         match method {
             "session/request_permission" => self.permission(id, read(params), now, steps),
-            "elicitation/create" => match AcpRequest::form(id.clone(), self.title(), &params) {
+            "elicitation/create" => match PendingAcpRequest::form(id.clone(), self.title(), &params) {
                 Some((ask, question)) => ask_person(ask, question, steps),
                 None => steps.push(answer(id, questions::declined())),
             },
@@ -140,7 +140,7 @@ impl AcpProtocol {
             other => {
                 let text =
                     format!("{} requested {other:?}, which wh does not support; the request was refused", self.title());
-                steps.push(DriverStep::NoticeOnce(Level::Warning, text));
+                steps.push(DriverStep::NoticeOnce(NoticeLevel::Warning, text));
                 steps.push(DriverStep::Send(RpcFrame::unknown(id, other)));
             }
         }
@@ -163,7 +163,7 @@ impl AcpProtocol {
         let none = Default::default();
         let reported = self.items.reported_call(&call).unwrap_or(&none);
         let hidden = if self.start.may_skip_permissions { &[][..] } else { &self.entry.skipping_modes };
-        match AcpRequest::permission(id.clone(), self.title(), (&call, reported), request.options, hidden) {
+        match PendingAcpRequest::permission(id.clone(), self.title(), (&call, reported), request.options, hidden) {
             Some((ask, question)) => ask_person(ask, question, steps),
             None => {
                 steps.push(cancelled(id));
@@ -176,15 +176,15 @@ impl AcpProtocol {
     }
 }
 
-fn ask_person(ask: AcpRequest, question: Question, steps: &mut DriverSteps<AcpProtocol>) {
+fn ask_person(ask: PendingAcpRequest, question: Question, steps: &mut DriverSteps<AcpProtocol>) {
     steps.push(DriverStep::Ask { id: ask.id.to_string(), ask: AcpQuestion::Agent(ask), questions: vec![question] });
 }
 
 /// Reports the progress of a compaction.
 fn compaction(news: &Value, steps: &mut DriverSteps<AcpProtocol>) {
     match news["status"].as_str() {
-        Some("in_progress") => steps.notice(Level::Info, "compacting the conversation"),
-        Some("completed") => steps.notice(Level::Info, "the conversation was compacted"),
+        Some("in_progress") => steps.notice(NoticeLevel::Info, "compacting the conversation"),
+        Some("completed") => steps.notice(NoticeLevel::Info, "the conversation was compacted"),
         Some("failed" | "cancelled") => {
             let why = news["error"].as_str().map(|why| format!(": {why}")).unwrap_or_default();
             steps.warn(format!("the conversation was not compacted{why}"));

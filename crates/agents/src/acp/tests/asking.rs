@@ -21,7 +21,7 @@ fn answer(key: &HarnessKey, option: &str) -> Order {
 
 fn cards(reports: &[Report]) -> Vec<ToolStatus> {
     let cards = reports.iter().filter_map(|report| match report {
-        Report::Item { body: Body::Tool(call), .. } => Some(call.status),
+        Report::Item { body: ItemBody::Tool(call), .. } => Some(call.status),
         _ => None,
     });
     cards.collect()

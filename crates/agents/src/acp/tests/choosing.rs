@@ -9,7 +9,7 @@ fn ids(named: &[AgentOption]) -> Vec<&str> {
     named.iter().map(|one| one.id.as_str()).collect()
 }
 
-async fn ready(run: &mut Run) -> wh_core::space::harness::Capabilities {
+async fn ready(run: &mut Run) -> wh_core::space::harness::ReportedCapabilities {
     match run.until(|report| matches!(report, Report::Ready(_))).await.pop() {
         Some(Report::Ready(capabilities)) => capabilities,
         other => panic!("{other:?}"),
@@ -63,11 +63,11 @@ async fn choices_are_answered_in_any_order() {
 
 #[tokio::test]
 async fn a_mode_that_skips_permissions_is_hidden_and_refused() {
-    let wild = |start: &mut Start| start.mode = Some("wild".to_owned());
-    let mut start = Start::new("/");
+    let wild = |start: &mut StartOptions| start.mode = Some("wild".to_owned());
+    let mut start = StartOptions::new("/");
     wild(&mut start);
     let refused = started(fake(), start).await.unwrap_err();
-    assert!(matches!(&refused, StartError::SkipsPermissions { mode, .. } if mode == "wild"));
+    assert!(matches!(&refused, AgentStartError::SkipsPermissions { mode, .. } if mode == "wild"));
     assert_eq!(refused.hint(), Some(ALLOW_SKIPPING));
 
     let mut run = Run::new("hello; rest").await;
@@ -77,7 +77,7 @@ async fn a_mode_that_skips_permissions_is_hidden_and_refused() {
     assert!(warnings(&reports)[0].contains("--allow-skipping-permissions"));
     run.end().await;
 
-    let allowed = |start: &mut Start| {
+    let allowed = |start: &mut StartOptions| {
         wild(start);
         start.may_skip_permissions = true;
     };

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::interface::Resume;
+use crate::interface::ResumeSelector;
 
 /// Script: the first process exits during a turn, in the middle of a line; the second resumes and replays the
 /// conversation.
@@ -29,7 +29,7 @@ async fn a_death_in_the_middle_of_a_line_fails_the_turn_and_the_next_continues()
         "{outcome:?}"
     );
     assert_eq!(texts(&reports), ["begun"]);
-    let reports = run.until(|report| matches!(report, Report::Notice(Level::Error, _))).await;
+    let reports = run.until(|report| matches!(report, Report::Notice(NoticeLevel::Error, _))).await;
     assert!(warnings(&reports).last().unwrap().contains("in the same conversation"));
     run.prompt("more").await;
     let (reports, outcome) = run.ended().await;
@@ -38,7 +38,7 @@ async fn a_death_in_the_middle_of_a_line_fails_the_turn_and_the_next_continues()
         (vec!["new".to_owned()], TurnOutcome::Completed),
         "what was said before is not told again"
     );
-    assert!(!reports.iter().any(|report| matches!(report, Report::Item { body: Body::Tool(_), .. })));
+    assert!(!reports.iter().any(|report| matches!(report, Report::Item { body: ItemBody::Tool(_), .. })));
     let heard = run.heard();
     let load = heard.iter().find(|line| line["method"] == "session/load").unwrap();
     assert_eq!(load["params"]["sessionId"], "s");
@@ -84,7 +84,7 @@ async fn an_agent_killed_before_the_first_prompt_starts_a_new_conversation() {
         if [ -e again ]; then hello; next; reply '{"stopReason":"end_turn"}'; rest; fi
         touch again; hello; kill -KILL $$"#;
     let mut run = Run::new(script).await;
-    let reports = run.until(|report| matches!(report, Report::Notice(Level::Error, _))).await;
+    let reports = run.until(|report| matches!(report, Report::Notice(NoticeLevel::Error, _))).await;
     assert!(warnings(&reports).last().unwrap().ends_with("in a new conversation"), "{reports:?}");
     run.prompt("go").await;
     let (reports, outcome) = run.ended().await;
@@ -108,7 +108,7 @@ async fn an_agent_that_exits_whenever_it_resumes_is_not_restarted_forever() {
 
 #[tokio::test]
 async fn a_named_conversation_is_resumed() {
-    let named = |start: &mut Start| start.resume = Some(Resume::Named("s".to_owned()));
+    let named = |start: &mut StartOptions| start.resume = Some(ResumeSelector::Named("s".to_owned()));
     let script = r#"
         next; reply "$HELLO"; next
         update '{"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"what "}}'
@@ -119,12 +119,12 @@ async fn a_named_conversation_is_resumed() {
     let before = run.until(|report| matches!(report, Report::Ready(_))).await;
     assert!(before.contains(&Report::EarlierPrompt("what was".to_owned())), "{before:?}");
     assert_eq!(texts(&before), ["old", "late"], "the earlier conversation is shown");
-    assert!(before.iter().any(|report| matches!(report, Report::Item { body: Body::Tool(_), done: true, .. })));
+    assert!(before.iter().any(|report| matches!(report, Report::Item { body: ItemBody::Tool(_), done: true, .. })));
     run.prompt("go").await;
     assert_eq!(texts(&run.ended().await.0), ["new"]);
     assert_eq!(run.heard()[1]["method"], "session/load");
     run.end().await;
-    let known = |start: &mut Start| {
+    let known = |start: &mut StartOptions| {
         named(start);
         start.reports_history = false;
     };
@@ -140,7 +140,7 @@ async fn a_named_conversation_is_resumed() {
 
 #[tokio::test]
 async fn the_newest_conversation_is_found_where_the_agent_lists_them() {
-    let latest = |start: &mut Start| start.resume = Some(Resume::Latest);
+    let latest = |start: &mut StartOptions| start.resume = Some(ResumeSelector::Latest);
     let script = r#"
         next; reply '{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"list":{},"resume":{}}}}'
         next; reply '{"sessions":[{"sessionId":"s","updatedAt":"2026-02-01"},{"sessionId":"x","updatedAt":"2026-01-01"},{"sessionId":"y","cwd":"/elsewhere","updatedAt":"2026-03-01"}]}'
@@ -213,7 +213,7 @@ async fn the_resume_id_is_reported_after_the_first_prompt() {
     let anew = run.until(|report| matches!(report, Report::Called(7, Ok(_)))).await;
     assert_eq!(resume_ids(&anew), [None], "a new conversation is another one");
     run.end().await;
-    let named = |start: &mut Start| start.resume = Some(Resume::Named("s".to_owned()));
+    let named = |start: &mut StartOptions| start.resume = Some(ResumeSelector::Named("s".to_owned()));
     let mut run = Run::with(r#"next; reply "$HELLO"; next; reply "$SESSION"; rest"#, named).await;
     assert_eq!(resume_ids(&run.until(|report| matches!(report, Report::ResumeId(_))).await), [Some("s")]);
     run.end().await;
@@ -227,7 +227,7 @@ async fn the_resume_id_is_reported_after_the_first_prompt() {
 
 #[tokio::test]
 async fn the_reason_of_a_failed_resume_does_not_contain_the_id() {
-    let named = |start: &mut Start| start.resume = Some(Resume::Named("secret-name".to_owned()));
+    let named = |start: &mut StartOptions| start.resume = Some(ResumeSelector::Named("secret-name".to_owned()));
     let run = Run::with(r#"next; reply "$HELLO"; next; fail -32602 "no session secret-name here"; rest"#, named).await;
     assert_eq!(run.gone().await.as_deref(), Some("no session it here"));
 }
@@ -235,18 +235,19 @@ async fn the_reason_of_a_failed_resume_does_not_contain_the_id() {
 #[tokio::test]
 async fn a_resume_waits_for_the_end_of_the_start_minute() {
     let folder = tempfile::tempdir().unwrap();
-    let mut start = Start::new(folder.path());
+    let mut start = StartOptions::new(folder.path());
     start.arguments = vec![format!("{PRELUDE} touch started; next; rest").into()];
-    start.resume = Some(Resume::Named("s".to_owned()));
+    start.resume = Some(ResumeSelector::Named("s".to_owned()));
     // Leaves a whole minute, however long the test takes.
     start.conversation_created_at = Some(std::time::SystemTime::now() + Duration::from_secs(60));
     let mut entry = fake();
     entry.quirks.resume_only_after_start_minute = true;
     let harness = started(entry, start).await.unwrap();
     let mut run = Run { harness, folder, turns: 0 };
-    assert!(
-        matches!(run.next().await, Report::Notice(Level::Info, text) if text.contains("can resume the conversation in"))
-    );
+    assert!(matches!(
+        run.next().await,
+        Report::Notice(NoticeLevel::Info, text) if text.contains("can resume the conversation")
+    ));
     assert!(!run.folder.path().join("started").exists(), "it is not asked before");
     run.end().await;
 }

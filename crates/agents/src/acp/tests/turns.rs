@@ -37,7 +37,7 @@ async fn a_turn_is_reported_from_start_to_end() {
     assert_eq!([one, two, three], [&turn; 3]);
     assert_eq!(texts(&reports), ["one two", "three"]);
     let card = reports.iter().rev().find_map(|report| match report {
-        Report::Item { body: Body::Tool(call), done: true, .. } => Some(call),
+        Report::Item { body: ItemBody::Tool(call), done: true, .. } => Some(call),
         _ => None,
     });
     let card = card.unwrap();
@@ -153,9 +153,9 @@ async fn a_compaction_is_reported() {
 }
 
 /// Runs a scripted agent that reports retries on standard error if an environment variable is set.
-async fn retrying(script: &str, change: impl FnOnce(&mut Start)) -> Run {
+async fn retrying(script: &str, change: impl FnOnce(&mut StartOptions)) -> Run {
     let folder = tempfile::tempdir().unwrap();
-    let mut start = Start::new(folder.path());
+    let mut start = StartOptions::new(folder.path());
     start.arguments = vec![format!("{PRELUDE}{script}").into()];
     change(&mut start);
     let mut entry = fake();
@@ -182,7 +182,7 @@ async fn a_retry_on_standard_error_is_a_warning_and_no_reason_of_an_end() {
 
 #[tokio::test]
 async fn a_variable_that_a_person_has_set_stays() {
-    let set = |start: &mut Start| {
+    let set = |start: &mut StartOptions| {
         start.environment.insert("FAKE_AGENT_LOG".into(), Some("log".into()));
     };
     let mut run = retrying(RETRIES, set).await;

@@ -2,9 +2,9 @@
 
 use wh_claude::{ClaudeMessage, Event, TurnResult, protocol};
 use wh_core::space::harness::{Report, TurnOutcome};
-use wh_core::space::item::{Body, Level, ToolStatus};
+use wh_core::space::item::{ItemBody, NoticeLevel, ToolStatus};
 
-use super::super::questions::ClaudeQuestions;
+use super::super::questions::PendingClaudeRequest;
 use super::super::{LOG_IN, TITLE};
 use super::ClaudeProtocol;
 use super::setup::hinted;
@@ -49,7 +49,7 @@ impl ClaudeProtocol {
             }
             ClaudeMessage::AuthStatus(status) => {
                 if let Some(error) = status.error {
-                    steps.notice(Level::Error, error);
+                    steps.notice(NoticeLevel::Error, error);
                 }
             }
             ClaudeMessage::ConversationReset(reset) => {
@@ -58,7 +58,7 @@ impl ClaudeProtocol {
                 // Claude Code does not store an empty conversation. The first turn of the new conversation reports the
                 // id.
                 steps.report(Report::ResumeId(None));
-                steps.notice(Level::Info, "a new conversation was started");
+                steps.notice(NoticeLevel::Info, "a new conversation was started");
             }
             ClaudeMessage::CommandLifecycle(_)
             | ClaudeMessage::ToolProgress(_)
@@ -70,23 +70,23 @@ impl ClaudeProtocol {
         }
     }
 
-    fn system(&mut self, system: protocol::System, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
-        use protocol::System;
+    fn system(&mut self, system: protocol::SystemMessage, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
+        use protocol::SystemMessage;
         match system {
-            System::Init(init) => self.init(*init, now, steps),
-            System::SessionStateChanged(change) => self.state(change.state, now, steps),
-            System::Status(status) => {
+            SystemMessage::Init(init) => self.init(*init, now, steps),
+            SystemMessage::SessionStateChanged(change) => self.state(change.state, now, steps),
+            SystemMessage::Status(status) => {
                 if let Some(mode) = &status.permission_mode
                     && self.note_mode(mode)
                 {
                     steps.push(DriverStep::Ready);
                 }
                 if status.status.as_deref() == Some("compacting") {
-                    steps.notice(Level::Info, "compacting the conversation");
+                    steps.notice(NoticeLevel::Info, "compacting the conversation");
                 }
             }
-            System::CompactBoundary(_) => steps.notice(Level::Info, "the conversation was compacted"),
-            System::ApiRetry(retry) => {
+            SystemMessage::CompactBoundary(_) => steps.notice(NoticeLevel::Info, "the conversation was compacted"),
+            SystemMessage::ApiRetry(retry) => {
                 let seconds = retry.retry_delay_ms / 1000.0;
                 let which = format!("retry {} of {} in {seconds:.1} s", retry.attempt, retry.max_retries);
                 steps.warn(match retry.error_status {
@@ -97,19 +97,19 @@ impl ClaudeProtocol {
                     None => format!("the model did not answer; {which}"),
                 });
             }
-            System::PermissionDenied(denied) => {
+            SystemMessage::PermissionDenied(denied) => {
                 self.denied.push(denied.tool_use_id);
                 steps.warn(format!("the tool {} was denied: {}", denied.tool_name, denied.message));
             }
-            System::Notification(note) => steps.notice(Level::Info, note.text),
-            System::Informational(note) => steps.notice(Level::Info, note.content),
-            System::LocalCommandOutput(output) => {
+            SystemMessage::Notification(note) => steps.notice(NoticeLevel::Info, note.text),
+            SystemMessage::Informational(note) => steps.notice(NoticeLevel::Info, note.content),
+            SystemMessage::LocalCommandOutput(output) => {
                 self.outputs += 1;
                 let key = format!("local-{}", self.outputs);
-                let body = Body::Text { text: output.content, attachments: Vec::new() };
+                let body = ItemBody::Text { text: output.content, attachments: Vec::new() };
                 steps.report(Report::Item { key, body, done: true });
             }
-            System::RefusalFallback(fallback) => {
+            SystemMessage::RefusalFallback(fallback) => {
                 for frame in &fallback.retracted_message_uuids {
                     steps.reports(self.items.retract(frame));
                 }
@@ -118,18 +118,18 @@ impl ClaudeProtocol {
                     fallback.original_model, fallback.fallback_model
                 ));
             }
-            System::RefusalNoFallback(refusal) => {
+            SystemMessage::RefusalNoFallback(refusal) => {
                 steps.warn(format!("the model {} refused the request", refusal.original_model))
             }
-            System::TaskNotification(_)
-            | System::TaskStarted(_)
-            | System::TaskProgress(_)
-            | System::TaskUpdated(_)
-            | System::BackgroundTasksChanged(_)
-            | System::ThinkingTokens(_)
-            | System::CommandsChanged(_)
-            | System::ElicitationComplete(_)
-            | System::SessionTitle(_) => {}
+            SystemMessage::TaskNotification(_)
+            | SystemMessage::TaskStarted(_)
+            | SystemMessage::TaskProgress(_)
+            | SystemMessage::TaskUpdated(_)
+            | SystemMessage::BackgroundTasksChanged(_)
+            | SystemMessage::ThinkingTokens(_)
+            | SystemMessage::CommandsChanged(_)
+            | SystemMessage::ElicitationComplete(_)
+            | SystemMessage::SessionTitle(_) => {}
         }
     }
 
@@ -164,9 +164,9 @@ impl ClaudeProtocol {
         }
     }
 
-    fn asked(&mut self, ask: protocol::Ask, steps: &mut DriverSteps<Self>) {
+    fn asked(&mut self, ask: protocol::IncomingRequest, steps: &mut DriverSteps<Self>) {
         let id = ask.request_id.clone();
-        let Some(open) = ClaudeQuestions::new(ask) else {
+        let Some(open) = PendingClaudeRequest::new(ask) else {
             let refusal = ClaudeFrame::refusal(&id, "the request contains no question for the user");
             return steps.push(DriverStep::Send(refusal));
         };

@@ -1,17 +1,17 @@
 //! Handshake with Claude Code, history of a resumed conversation, and initial permission mode.
 
 use wh_claude::{Connection, Error, protocol};
-use wh_core::space::harness::{AgentOption, Capabilities, Report};
-use wh_core::space::item::Level;
+use wh_core::space::harness::{AgentOption, Report, ReportedCapabilities};
+use wh_core::space::item::NoticeLevel;
 
 use super::super::calls::CALLS;
 use super::super::{LOG_IN, TITLE, history, modes};
 use super::ClaudeProtocol;
-use crate::driver::{Connect, ConnectError, Connected, Protocol};
-use crate::interface::{ALLOW_SKIPPING, Reports, Resume, Start};
+use crate::driver::{ConnectError, Connected, Handshake, Protocol};
+use crate::interface::{ALLOW_SKIPPING, ReportSender, ResumeSelector, StartOptions};
 
-impl Connect for ClaudeProtocol {
-    async fn connect(&mut self, reports: &Reports) -> Result<Connected<Self>, ConnectError> {
+impl Handshake for ClaudeProtocol {
+    async fn connect(&mut self, reports: &ReportSender) -> Result<Connected<Self>, ConnectError> {
         let options = match &self.session {
             Some(session) => self.options.clone().resume(wh_claude::Resume::Session(session.clone())),
             None => self.options.clone(),
@@ -48,7 +48,7 @@ impl Connect for ClaudeProtocol {
             let text =
                 format!("{TITLE} was in mode {mode:?}, which skips permissions, and was switched to another mode");
             initial_reports
-                .push(Report::Notice(Level::Warning, format!("{text}; to allow this mode, {ALLOW_SKIPPING}")));
+                .push(Report::Notice(NoticeLevel::Warning, format!("{text}; to allow this mode, {ALLOW_SKIPPING}")));
         }
         let link = connection.link().clone();
         self.connection = Some(connection);
@@ -60,8 +60,8 @@ impl ClaudeProtocol {
     /// Returns the id of the conversation to resume. A new conversation has no id before its first turn.
     fn resume_id(&self) -> Option<String> {
         self.session.clone().or_else(|| match &self.start.resume {
-            Some(Resume::Named(name)) => Some(name.clone()),
-            Some(Resume::Latest) | None => None,
+            Some(ResumeSelector::Named(name)) => Some(name.clone()),
+            Some(ResumeSelector::Latest) | None => None,
         })
     }
 }
@@ -87,7 +87,7 @@ fn failed(error: Error) -> ConnectError {
     }
 }
 
-fn capabilities(hello: &protocol::InitializeReply, start: &Start) -> Capabilities {
+fn capabilities(hello: &protocol::InitializeReply, start: &StartOptions) -> ReportedCapabilities {
     let models = hello.models.iter().map(|model| AgentOption {
         id: model.value.clone(),
         title: if model.description.is_empty() { model.display_name.clone() } else { model.description.clone() },
@@ -96,7 +96,7 @@ fn capabilities(hello: &protocol::InitializeReply, start: &Start) -> Capabilitie
         id: command.name.clone(),
         title: command.description.lines().next().unwrap_or_default().to_owned(),
     });
-    Capabilities {
+    ReportedCapabilities {
         interrupts: true,
         acknowledges: false,
         models: models.collect(),

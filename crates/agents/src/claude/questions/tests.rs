@@ -2,7 +2,7 @@ use wh_wire::claude::{Incoming, decode};
 
 use super::*;
 
-fn ask(request: Value) -> Ask {
+fn ask(request: Value) -> IncomingRequest {
     let frame = json!({"type": "control_request", "request_id": "r", "request": request});
     match decode(frame.to_string().as_bytes()) {
         Ok(Incoming::Ask(ask)) => ask,
@@ -10,7 +10,7 @@ fn ask(request: Value) -> Ask {
     }
 }
 
-fn tool(name: &str, input: Value, more: Value) -> Ask {
+fn tool(name: &str, input: Value, more: Value) -> IncomingRequest {
     let mut request = json!({"subtype": "can_use_tool", "tool_name": name, "input": input, "tool_use_id": "t"});
     for (name, value) in more.as_object().into_iter().flatten() {
         request[name] = value.clone();
@@ -34,7 +34,7 @@ fn option(id: &str) -> Answer {
     Answer { option: Some(id.to_owned()), text: None }
 }
 
-fn sent(open: &ClaudeQuestions, answers: &[Answer]) -> Value {
+fn sent(open: &PendingClaudeRequest, answers: &[Answer]) -> Value {
     let answers: Vec<_> = open.questions.iter().cloned().zip(answers.iter().cloned()).collect();
     serde_json::to_value(open.answer(&answers)).unwrap()
 }
@@ -42,7 +42,7 @@ fn sent(open: &ClaudeQuestions, answers: &[Answer]) -> Value {
 #[test]
 fn a_permission_offers_yes_its_suggestions_and_no() {
     let more = json!({"permission_suggestions": suggestions(), "decision_reason": "\u{1b}[31mred\u{1b}[0m rule"});
-    let open = ClaudeQuestions::new(tool("Bash", json!({"command": "touch x"}), more)).unwrap();
+    let open = PendingClaudeRequest::new(tool("Bash", json!({"command": "touch x"}), more)).unwrap();
     let question = &open.questions[0];
     assert_eq!(
         ids(question),
@@ -61,7 +61,7 @@ fn a_permission_offers_yes_its_suggestions_and_no() {
 fn always_is_hidden_and_nothing_is_preselected_where_the_request_says_so() {
     let more =
         json!({"permission_suggestions": suggestions(), "suppress_always_allow_rule": true, "default_to_no": true});
-    let open = ClaudeQuestions::new(tool("Bash", json!({"command": "touch x"}), more)).unwrap();
+    let open = PendingClaudeRequest::new(tool("Bash", json!({"command": "touch x"}), more)).unwrap();
     assert_eq!(ids(&open.questions[0]), ["allow", "deny", DENY_AND_STOP]);
     assert!(!open.questions[0].preselects);
 }
@@ -70,7 +70,7 @@ fn always_is_hidden_and_nothing_is_preselected_where_the_request_says_so() {
 fn an_answer_is_what_the_agent_wants_to_hear() {
     let fresh = || {
         let more = json!({"permission_suggestions": suggestions()});
-        ClaudeQuestions::new(tool("Bash", json!({"command": "touch x"}), more)).unwrap()
+        PendingClaudeRequest::new(tool("Bash", json!({"command": "touch x"}), more)).unwrap()
     };
     let yes = sent(&fresh(), &[option("allow")]);
     assert_eq!((&yes["behavior"], &yes["updatedInput"]["command"]), (&json!("allow"), &json!("touch x")));
@@ -96,7 +96,7 @@ fn several_questions_are_answered_together() {
         {"question": "And?", "options": []},
     ]});
     let open =
-        ClaudeQuestions::new(tool("AskUserQuestion", input, json!({"requires_user_interaction": true}))).unwrap();
+        PendingClaudeRequest::new(tool("AskUserQuestion", input, json!({"requires_user_interaction": true}))).unwrap();
     assert_eq!(open.questions[0].options[0].label, "A: first");
     assert!(!open.questions[0].preselects);
     let answer = sent(&open, &[option("B"), Answer { option: None, text: Some("more".to_owned()) }]);
@@ -107,7 +107,7 @@ fn several_questions_are_answered_together() {
 
 #[test]
 fn a_plan_is_a_question_of_its_own() {
-    let fresh = || ClaudeQuestions::new(tool("ExitPlanMode", json!({"plan": "# Do it"}), json!({}))).unwrap();
+    let fresh = || PendingClaudeRequest::new(tool("ExitPlanMode", json!({"plan": "# Do it"}), json!({}))).unwrap();
     assert_eq!(fresh().questions[0].details, [QuestionDetail::Text("# Do it".to_owned())]);
     let yes = sent(&fresh(), &[option("accept-edits")]);
     assert_eq!(yes["updatedPermissions"][0]["mode"], "acceptEdits");
@@ -122,23 +122,26 @@ fn a_server_may_ask_for_one_thing_or_for_a_form() {
         )
     };
     let one = json!({"type": "object", "properties": {"colour": {"type": "string", "enum": ["red", "blue"]}}});
-    let open = ClaudeQuestions::new(form(one.clone())).unwrap();
+    let open = PendingClaudeRequest::new(form(one.clone())).unwrap();
     assert_eq!(ids(&open.questions[0]), ["red", "blue", "decline"]);
     let answer = sent(&open, &[option("blue")]);
     assert_eq!(answer, json!({"action": "accept", "content": {"colour": "blue"}}));
-    assert_eq!(sent(&ClaudeQuestions::new(form(one)).unwrap(), &[option("decline")]), json!({"action": "decline"}));
+    assert_eq!(
+        sent(&PendingClaudeRequest::new(form(one)).unwrap(), &[option("decline")]),
+        json!({"action": "decline"})
+    );
     let two = json!({"type": "object", "properties": {"a": {"type": "number"}, "b": {"type": "string"}}});
-    let open = ClaudeQuestions::new(form(two)).unwrap();
+    let open = PendingClaudeRequest::new(form(two)).unwrap();
     let answer = Answer { option: None, text: Some(r#"{"a": 1, "b": "x"}"#.to_owned()) };
     assert_eq!(sent(&open, &[answer]), json!({"action": "accept", "content": {"a": 1, "b": "x"}}));
     let number = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
     let answer = Answer { option: None, text: Some("7".to_owned()) };
-    let sent = sent(&ClaudeQuestions::new(form(number)).unwrap(), &[answer]);
+    let sent = sent(&PendingClaudeRequest::new(form(number)).unwrap(), &[answer]);
     assert_eq!(sent, json!({"action": "accept", "content": {"n": 7}}));
 }
 
 #[test]
 fn what_is_no_question_for_a_person_is_none() {
-    assert!(ClaudeQuestions::new(ask(json!({"subtype": "hook_callback", "callback_id": "h"}))).is_none());
-    assert!(ClaudeQuestions::new(tool("AskUserQuestion", json!({"questions": []}), json!({}))).is_none());
+    assert!(PendingClaudeRequest::new(ask(json!({"subtype": "hook_callback", "callback_id": "h"}))).is_none());
+    assert!(PendingClaudeRequest::new(tool("AskUserQuestion", json!({"questions": []}), json!({}))).is_none());
 }

@@ -2,49 +2,54 @@
 
 use serde_json::Value;
 use wh_core::space::harness::{Report, TurnOutcome, Usage};
-use wh_core::space::item::{Level, ToolStatus};
-use wh_wire::codex::{self as wire, Item, ItemKind, Notification, StartedThread, ThreadStatus, TurnError, TurnStatus};
+use wh_core::space::item::{NoticeLevel, ToolStatus};
+use wh_wire::codex::{
+    self as wire, ServerNotification, StartedThread, ThreadItem, ThreadItemKind, ThreadStatus, TurnError, TurnStatus,
+};
 
 use super::super::TITLE;
-use super::super::questions::CodexQuestions;
+use super::super::questions::PendingCodexRequest;
 use super::{CodexOperation, CodexProtocol, with_login_hint};
 use crate::driver::{DriverState, DriverStep, DriverSteps};
-use crate::rpc::{Incoming, RpcFrame};
+use crate::rpc::{RpcFrame, RpcIncoming};
 
 impl CodexProtocol {
-    pub(super) fn incoming(&mut self, incoming: Incoming, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
+    pub(super) fn incoming(&mut self, incoming: RpcIncoming, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
         match incoming {
-            Incoming::Notification { method, params } => self.notified(Notification::read(&method, params), steps),
-            Incoming::Request { id, method, params } => self.asked(id, &method, params, now, steps),
-            Incoming::Unreadable(error) => {
+            RpcIncoming::Notification { method, params } => {
+                self.notified(ServerNotification::read(&method, params), steps)
+            }
+            RpcIncoming::Request { id, method, params } => self.asked(id, &method, params, now, steps),
+            RpcIncoming::Unreadable(error) => {
                 steps.warn(format!("{TITLE} wrote an unreadable line ({error}); the line was skipped"));
             }
         }
     }
 
     /// Handles a notification. Notifications of other threads (subagents) are ignored.
-    fn notified(&mut self, notification: Notification, steps: &mut DriverSteps<Self>) {
+    fn notified(&mut self, notification: ServerNotification, steps: &mut DriverSteps<Self>) {
         match notification {
-            Notification::TurnStarted { thread, turn } if thread == self.thread => self.turn_started(turn, steps),
-            Notification::TurnCompleted { thread, turn } if thread == self.thread => self.turn_ended(turn, steps),
+            ServerNotification::TurnStarted { thread, turn } if thread == self.thread => self.turn_started(turn, steps),
+            ServerNotification::TurnCompleted { thread, turn } if thread == self.thread => self.turn_ended(turn, steps),
             // The end of a requested compaction is reported by `compacted`, not by this item.
-            Notification::Item { item: Item { kind: ItemKind::Compaction, .. }, .. } if self.busy.is_some() => {}
-            Notification::Item { thread, turn, item, done } if thread == self.thread => {
+            ServerNotification::Item { item: ThreadItem { kind: ThreadItemKind::Compaction, .. }, .. }
+                if self.busy.is_some() => {}
+            ServerNotification::Item { thread, turn, item, done } if thread == self.thread => {
                 steps.reports(self.items.item(turn, item, done));
             }
-            Notification::Delta { thread, turn, item, text } if thread == self.thread => {
+            ServerNotification::Delta { thread, turn, item, text } if thread == self.thread => {
                 steps.reports(self.items.grow(turn, item, text));
             }
-            Notification::Thought { thread, turn, item, text, full } if thread == self.thread => {
+            ServerNotification::Thought { thread, turn, item, text, full } if thread == self.thread => {
                 steps.reports(self.items.think(turn, item, text, full));
             }
-            Notification::PatchUpdated { thread, turn, item, changes } if thread == self.thread => {
+            ServerNotification::PatchUpdated { thread, turn, item, changes } if thread == self.thread => {
                 steps.reports(self.items.patch(turn, item, changes));
             }
-            Notification::PlanUpdated { thread, explanation, steps: plan } if thread == self.thread => {
+            ServerNotification::PlanUpdated { thread, explanation, steps: plan } if thread == self.thread => {
                 steps.reports(self.items.plan(explanation.as_deref(), &plan));
             }
-            Notification::Usage { thread, total, last, window } if thread == self.thread => {
+            ServerNotification::Usage { thread, total, last, window } if thread == self.thread => {
                 steps.report(Report::Usage(Usage {
                     context_tokens: Some(last.total),
                     context_limit: window,
@@ -53,7 +58,7 @@ impl CodexProtocol {
                     cost: None,
                 }));
             }
-            Notification::Status { thread, status } if thread == self.thread => {
+            ServerNotification::Status { thread, status } if thread == self.thread => {
                 self.status = status;
                 // Codex sometimes does not report the end of a compaction turn. A status change also shows that the
                 // turn has ended.
@@ -63,27 +68,30 @@ impl CodexProtocol {
                     ThreadStatus::Active | ThreadStatus::Unknown => {}
                 }
             }
-            Notification::Settings { thread, settings } if thread == self.thread => {
+            ServerNotification::Settings { thread, settings } if thread == self.thread => {
                 self.update_settings(&settings, steps)
             }
-            Notification::Resolved { id } => steps.push(DriverStep::Withdraw(id.to_string())),
-            Notification::Error { thread, error, will_retry: true } if thread == self.thread => {
+            ServerNotification::Resolved { id } => steps.push(DriverStep::Withdraw(id.to_string())),
+            ServerNotification::Error { thread, error, will_retry: true } if thread == self.thread => {
                 let details = error.details.as_ref().map(|details| format!(" ({details})")).unwrap_or_default();
                 steps.warn(format!("{}{details}", error.message));
             }
-            Notification::Error { thread, error, .. } if thread == self.thread && self.turn.is_none() => {
-                steps.notice(Level::Error, error_text(Some(&error)));
+            ServerNotification::Error { thread, error, .. } if thread == self.thread && self.turn.is_none() => {
+                steps.notice(NoticeLevel::Error, error_text(Some(&error)));
             }
-            Notification::Warning { text } => steps.push(DriverStep::NoticeOnce(Level::Warning, text)),
-            Notification::Rerouted { from, to } => {
-                steps.push(DriverStep::NoticeOnce(Level::Warning, format!("the model {to} is used instead of {from}")));
+            ServerNotification::Warning { text } => steps.push(DriverStep::NoticeOnce(NoticeLevel::Warning, text)),
+            ServerNotification::Rerouted { from, to } => {
+                steps.push(DriverStep::NoticeOnce(
+                    NoticeLevel::Warning,
+                    format!("the model {to} is used instead of {from}"),
+                ));
             }
-            Notification::Other { method, .. } => tracing::debug!(method, "ignoring a notification"),
+            ServerNotification::Other { method, .. } => tracing::debug!(method, "ignoring a notification"),
             _ => {}
         }
     }
 
-    fn turn_started(&mut self, native: wire::Turn, steps: &mut DriverSteps<Self>) {
+    fn turn_started(&mut self, native: wire::CodexTurn, steps: &mut DriverSteps<Self>) {
         let Some(turn) = &mut self.turn else { return };
         if turn.replied && turn.native.as_ref() != Some(&native.id) {
             return;
@@ -94,7 +102,7 @@ impl CodexProtocol {
 
     /// Handles the end of a turn. An unknown turn may belong to the current prompt. Its end is stored until the reply
     /// to the prompt arrives. If there is no current turn, a compaction has ended.
-    pub(super) fn turn_ended(&mut self, native: wire::Turn, steps: &mut DriverSteps<Self>) {
+    pub(super) fn turn_ended(&mut self, native: wire::CodexTurn, steps: &mut DriverSteps<Self>) {
         match &self.turn {
             Some(turn) if turn.native.as_ref() == Some(&native.id) => {}
             Some(turn) => {
@@ -119,7 +127,7 @@ impl CodexProtocol {
     /// Ends a compaction that the user requested, and completes its call.
     pub(super) fn compacted(&mut self, success: bool, steps: &mut DriverSteps<Self>) {
         if self.busy == Some(CodexOperation::Compacting) {
-            let (level, not) = if success { (Level::Info, "") } else { (Level::Error, "not ") };
+            let (level, not) = if success { (NoticeLevel::Info, "") } else { (NoticeLevel::Error, "not ") };
             steps.notice(level, format!("the conversation was {not}compacted"));
             self.finish_operation(steps);
         }
@@ -136,15 +144,15 @@ impl CodexProtocol {
     }
 
     fn asked(&mut self, id: Value, method: &str, params: Value, now: DriverState<'_>, steps: &mut DriverSteps<Self>) {
-        let ask = wire::Ask::read(method, params);
+        let ask = wire::ServerRequest::read(method, params);
         let changes = match &ask {
-            wire::Ask::FileChange(file) => self.items.changes(&file.item),
+            wire::ServerRequest::FileChange(file) => self.items.changes(&file.item),
             _ => &[],
         };
-        let Some(open) = CodexQuestions::new(id.clone(), ask, changes) else {
+        let Some(open) = PendingCodexRequest::new(id.clone(), ask, changes) else {
             tracing::debug!(method, "an unknown request");
             let text = format!("{TITLE} requested {method:?}, which wh does not support; the request was refused");
-            steps.push(DriverStep::NoticeOnce(Level::Warning, text));
+            steps.push(DriverStep::NoticeOnce(NoticeLevel::Warning, text));
             return steps.push(DriverStep::Send(RpcFrame::unknown(id, method)));
         };
         if now.turn.is_none() {

@@ -5,22 +5,22 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
-use wh_core::space::harness::{AgentOption, Capabilities, Report};
-use wh_core::space::item::Level;
-use wh_wire::codex::{self as wire, Account, CodexClient, Model, Settings, StartedThread, Thread};
+use wh_core::space::harness::{AgentOption, Report, ReportedCapabilities};
+use wh_core::space::item::NoticeLevel;
+use wh_wire::codex::{self as wire, Account, CodexClient, CodexModel, CodexThread, StartedThread, ThreadSettings};
 
 use super::super::calls::CALLS;
 use super::super::{LOG_IN, TITLE, modes};
-use super::{CodexProtocol, TurnChoices, is_unknown, with_login_hint};
-use crate::driver::{Connect, ConnectError, Connected};
-use crate::interface::{Reports, Resume};
+use super::{CodexProtocol, TurnSettings, is_unknown, with_login_hint};
+use crate::driver::{ConnectError, Connected, Handshake};
+use crate::interface::{ReportSender, ResumeSelector};
 use crate::rpc::{self, JsonRpc, RpcError, RpcFrame, RpcLink};
 
 /// Timeout of startup requests whose failure does not prevent the start.
 const OPTIONAL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Choice of the conversation to open at startup.
-enum ThreadToOpen {
+/// Conversation to open at startup.
+enum ThreadSelection {
     New,
     Newest,
     /// Conversation with this id, given by the user.
@@ -39,8 +39,8 @@ fn fatal(error: &RpcError) -> ConnectError {
     ConnectError::Fatal(with_login_hint(&error.to_string(), false))
 }
 
-impl Connect for CodexProtocol {
-    async fn connect(&mut self, _reports: &Reports) -> Result<Connected<Self>, ConnectError> {
+impl Handshake for CodexProtocol {
+    async fn connect(&mut self, _reports: &ReportSender) -> Result<Connected<Self>, ConnectError> {
         let started = rpc::start(&self.launch, JsonRpc { names_version: false }).await;
         let (link, mut events) =
             started.map_err(|error| ConnectError::Fatal(with_login_hint(&error.to_string(), false)))?;
@@ -70,14 +70,14 @@ impl Connect for CodexProtocol {
         let anew = !self.thread.is_empty() || self.had_conversation;
         self.thread.clone_from(&started.thread.id);
         (self.status, self.has_prompts, self.last_message_at) = (started.thread.status, resumed, Instant::now());
-        self.pending = TurnChoices::default();
-        let models = models.map(|reply| Model::list(&reply)).unwrap_or_default();
-        self.capabilities = Capabilities {
+        self.pending = TurnSettings::default();
+        let models = models.map(|reply| CodexModel::list(&reply)).unwrap_or_default();
+        self.capabilities = ReportedCapabilities {
             interrupts: true,
             models: models.into_iter().map(|model| AgentOption { id: model.id, title: model.title }).collect(),
             modes: modes::offered(self.start.may_skip_permissions),
             calls: CALLS.iter().map(|call| (*call).to_owned()).collect(),
-            ..Capabilities::default()
+            ..ReportedCapabilities::default()
         };
         self.record_settings(&started);
         self.name_model_in_use();
@@ -87,7 +87,7 @@ impl Connect for CodexProtocol {
         if resumed || anew || notice.is_some() {
             initial_reports.push(self.resume_id());
         }
-        let warning = |text: String| Report::Notice(Level::Warning, text);
+        let warning = |text: String| Report::Notice(NoticeLevel::Warning, text);
         initial_reports.extend(notice.map(warning));
         if account.needed && account.login.is_none() {
             initial_reports.push(warning(format!("not logged in to {TITLE}: {LOG_IN}")));
@@ -98,12 +98,12 @@ impl Connect for CodexProtocol {
 }
 
 impl CodexProtocol {
-    fn which(&self) -> ThreadToOpen {
+    fn which(&self) -> ThreadSelection {
         match &self.start.resume {
-            _ if self.has_prompts => ThreadToOpen::Previous(self.thread.clone()),
-            Some(Resume::Latest) if !self.had_conversation => ThreadToOpen::Newest,
-            Some(Resume::Named(id)) if !self.had_conversation => ThreadToOpen::Requested(id.clone()),
-            _ => ThreadToOpen::New,
+            _ if self.has_prompts => ThreadSelection::Previous(self.thread.clone()),
+            Some(ResumeSelector::Latest) if !self.had_conversation => ThreadSelection::Newest,
+            Some(ResumeSelector::Named(id)) if !self.had_conversation => ThreadSelection::Requested(id.clone()),
+            _ => ThreadSelection::New,
         }
     }
 
@@ -125,16 +125,16 @@ pub(in super::super) fn canonical_path(directory: &Path) -> String {
 async fn begin(
     link: &RpcLink,
     directory: &str,
-    which: ThreadToOpen,
-    settings: &Settings<'_>,
+    which: ThreadSelection,
+    settings: &ThreadSettings<'_>,
 ) -> Result<OpenedThread, ConnectError> {
     let mut notice = None;
     let wanted = match &which {
-        ThreadToOpen::New => None,
-        ThreadToOpen::Requested(id) | ThreadToOpen::Previous(id) => Some(id.clone()),
-        ThreadToOpen::Newest => {
+        ThreadSelection::New => None,
+        ThreadSelection::Requested(id) | ThreadSelection::Previous(id) => Some(id.clone()),
+        ThreadSelection::Newest => {
             let list = rpc::request(link, "thread/list", wire::list(directory)).await;
-            match list.map(|reply| Thread::first(&reply)) {
+            match list.map(|reply| CodexThread::first(&reply)) {
                 Ok(Some(newest)) => Some(newest.id),
                 Ok(None) => {
                     notice =
@@ -154,7 +154,7 @@ async fn begin(
     if let Some(id) = wanted {
         match rpc::request(link, "thread/resume", wire::resume(&id, directory, settings)).await {
             Ok(reply) => return Ok(OpenedThread { started: read(&reply)?, resumed: true, notice: None }),
-            Err(error @ RpcError::Refused { .. }) if matches!(which, ThreadToOpen::Previous(_)) => {
+            Err(error @ RpcError::Refused { .. }) if matches!(which, ThreadSelection::Previous(_)) => {
                 return Err(ConnectError::ConversationLost(error.to_string()));
             }
             Err(error) => return Err(fatal(&error)),

@@ -3,8 +3,8 @@ use wh_wire::codex::ChangeKind;
 
 const COMMAND: &str = "item/commandExecution/requestApproval";
 
-fn open(method: &str, params: Value, changes: &[Change]) -> CodexQuestions {
-    CodexQuestions::new(json!(0), Ask::read(method, params), changes).expect("a question")
+fn open(method: &str, params: Value, changes: &[CodexFileChange]) -> PendingCodexRequest {
+    PendingCodexRequest::new(json!(0), ServerRequest::read(method, params), changes).expect("a question")
 }
 
 fn option(id: &str) -> Answer {
@@ -71,7 +71,7 @@ fn a_host_is_allowed_or_never() {
 
 #[test]
 fn a_change_is_shown_in_the_question() {
-    let change = Change { path: "a".to_owned(), kind: ChangeKind::Add, diff: "new\n".to_owned() };
+    let change = CodexFileChange { path: "a".to_owned(), kind: ChangeKind::Add, diff: "new\n".to_owned() };
     let asked = open("item/fileChange/requestApproval", json!({"itemId": "f", "grantRoot": "/other"}), &[change]);
     let question = &asked.questions[0];
     assert_eq!(question.details[0], QuestionDetail::Diff { path: "a".to_owned(), old: None, new: "new\n".to_owned() });

@@ -2,14 +2,14 @@ use serde_json::json;
 
 use super::*;
 use crate::space::item::{ToolKind, ToolStatus};
-use crate::space::question::{Choice, OptionMeaning, Question, QuestionDetail, QuestionKind};
+use crate::space::question::{OptionMeaning, Question, QuestionDetail, QuestionKind, QuestionOption};
 
-fn text(text: String) -> Body {
-    Body::Text { text, attachments: Vec::new() }
+fn text(text: String) -> ItemBody {
+    ItemBody::Text { text, attachments: Vec::new() }
 }
 
-fn tool(output: Vec<ToolResultPart>) -> Body {
-    Body::Tool(ToolCall {
+fn tool(output: Vec<ToolResultPart>) -> ItemBody {
+    ItemBody::Tool(ToolCall {
         name: "shell".to_owned(),
         title: "ls".to_owned(),
         kind: ToolKind::Execute,
@@ -19,7 +19,7 @@ fn tool(output: Vec<ToolResultPart>) -> Body {
     })
 }
 
-fn item(bounds: &mut ReportBounds, body: Body, done: bool) -> BoundedReport {
+fn item(bounds: &mut ReportBounds, body: ItemBody, done: bool) -> BoundedReport {
     bounds.bound(Report::Item { key: "k".to_owned(), body, done })
 }
 
@@ -33,8 +33,8 @@ fn shown(report: &Report) -> (String, Option<Extent>) {
         report => (report, None),
     };
     let text = match report {
-        Report::Item { body: Body::Text { text, .. } | Body::Thought { text, .. }, .. } => text.clone(),
-        Report::Item { body: Body::Tool(call), .. } => output_text(&call.output),
+        Report::Item { body: ItemBody::Text { text, .. } | ItemBody::Thought { text, .. }, .. } => text.clone(),
+        Report::Item { body: ItemBody::Tool(call), .. } => output_text(&call.output),
         Report::Grew { text, .. } => text.clone(),
         other => panic!("{other:?}"),
     };
@@ -124,7 +124,7 @@ fn a_shorter_replacement_discards_the_stored_overflow() {
 fn a_notice_reports_a_text_that_is_not_shown_completely() {
     let notices_of = |reports: &[Report]| {
         let notices = reports.iter().filter_map(|report| match report {
-            Report::Notice(Level::Warning, text) => Some(text.clone()),
+            Report::Notice(NoticeLevel::Warning, text) => Some(text.clone()),
             _ => None,
         });
         notices.collect::<Vec<_>>()
@@ -172,19 +172,19 @@ fn every_report_is_bounded_whatever_is_in_it() {
         preselects: false,
     };
     let named = AgentOption { id: long(), title: long() };
-    let lines = Body::Notice { level: Level::Info, topic: long(), lines: vec![long(), long()] };
-    let act = Body::Act { kind: "a".to_owned(), payload: json!(long()), about: Vec::new() };
+    let lines = ItemBody::Notice { level: NoticeLevel::Info, topic: long(), lines: vec![long(), long()] };
+    let act = ItemBody::Act { kind: "a".to_owned(), payload: json!(long()), about: Vec::new() };
     let reports = [
         Report::Asked { key: "q".to_owned(), question },
         Report::EarlierPrompt(long()),
         Report::Status { status: long(), summary: Some(long()) },
-        Report::Notice(Level::Info, long()),
+        Report::Notice(NoticeLevel::Info, long()),
         Report::Ended("t".into(), TurnOutcome::Failed(long())),
         Report::Gone(Some(long())),
         Report::Called(1, Ok(json!(long()))),
         Report::Called(1, Err(long())),
         Report::StreamFrame("s".to_owned(), json!(long())),
-        Report::Ready(Capabilities { models: vec![named], ..Capabilities::default() }),
+        Report::Ready(ReportedCapabilities { models: vec![named], ..ReportedCapabilities::default() }),
         Report::Item { key: "n".to_owned(), body: lines, done: true },
         Report::Item { key: "a".to_owned(), body: act, done: true },
     ];
@@ -197,7 +197,7 @@ fn every_report_is_bounded_whatever_is_in_it() {
 }
 
 fn asked(title: &str, details: Vec<QuestionDetail>) -> (Question, Option<Extent>, Vec<ReportOverflow>) {
-    let option = Choice { id: "a".to_owned(), label: "Yes".to_owned(), meaning: OptionMeaning::AllowOnce };
+    let option = QuestionOption { id: "a".to_owned(), label: "Yes".to_owned(), meaning: OptionMeaning::AllowOnce };
     let question = Question {
         kind: QuestionKind::Permission,
         title: title.to_owned(),

@@ -5,11 +5,11 @@ use serde_json::json;
 use super::super::command::{MessageSelector, SpaceRefusal};
 use super::super::event::{Acknowledgement, SpaceEvent};
 use super::super::name::{ItemId, ParticipantId};
-use super::Space;
+use super::SpaceMachine;
 use super::commands::CommandOutcome;
 use crate::request::RequestId;
 
-impl Space {
+impl SpaceMachine {
     fn select(&self, by: &ParticipantId, selector: &MessageSelector, mine: bool) -> Result<Vec<ItemId>, SpaceRefusal> {
         let waiting =
             self.state.acknowledgements.iter().filter(|one| if mine { one.from == *by } else { one.to == *by });
@@ -31,10 +31,10 @@ impl Space {
         let description = match (selector, mine) {
             (MessageSelector::All, false) => "your acknowledgement".to_owned(),
             (MessageSelector::All, true) => {
-                "a cancellation (no agent is reasoning, and all your messages are acknowledged)".to_owned()
+                "an acknowledgement that you requested, and no agent is reasoning".to_owned()
             }
-            (MessageSelector::Named(name), false) => format!("your acknowledgement that matches {name:?}"),
-            (MessageSelector::Named(name), true) => format!("an acknowledgement that matches {name:?}"),
+            (MessageSelector::Named(name), false) => format!("your acknowledgement and matches {name:?}"),
+            (MessageSelector::Named(name), true) => format!("an acknowledgement and matches {name:?}"),
         };
         if items.is_empty() { Err(SpaceRefusal::NothingSelected(description)) } else { Ok(items) }
     }

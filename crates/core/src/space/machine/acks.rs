@@ -4,10 +4,10 @@ use std::time::SystemTime;
 
 use super::super::command::{CommandAccepted, SpaceRefusal};
 use super::super::harness::{AckedOrder, Order};
-use super::super::item::Level;
+use super::super::item::NoticeLevel;
 use super::super::name::ParticipantId;
-use super::{CALL_TIMEOUT, Space, SpaceEffect, Ticket};
-use crate::receipt::Stage;
+use super::{CALL_TIMEOUT, SpaceEffect, SpaceMachine, Ticket};
+use crate::receipt::ReceiptStage;
 use crate::request::RequestId;
 
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl PendingAcks {
     }
 }
 
-impl Space {
+impl SpaceMachine {
     /// Sends an order that the command `id` has caused. The command ends when the harness acknowledges the order.
     pub(super) fn send_acked(
         &mut self,
@@ -111,13 +111,13 @@ impl Space {
         self.acks.failed.retain(|(id, _)| *id != request_id);
         match (why, response) {
             (Some(why), Some(response)) => self.fail(response.ticket, &request_id, why),
-            (Some(why), None) => self.reach(&request_id, Stage::Failed(why.into())),
+            (Some(why), None) => self.reach(&request_id, ReceiptStage::Failed(why.into())),
             (None, response) => {
-                self.reach(&request_id, Stage::Delivered);
-                self.reach(&request_id, Stage::Finished);
+                self.reach(&request_id, ReceiptStage::Delivered);
+                self.reach(&request_id, ReceiptStage::Finished);
                 let Some(AckResponse { ticket, line, announce }) = response else { return };
                 if announce {
-                    self.notice(Level::Info, "info", vec![line.clone()]);
+                    self.notice(NoticeLevel::Info, "info", vec![line.clone()]);
                 }
                 let receipt = self.receipt(&request_id);
                 let done = CommandAccepted { receipt, lines: vec![line], duplicate: false, queued: false };

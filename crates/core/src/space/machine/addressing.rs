@@ -4,11 +4,11 @@ use super::super::command::{SpaceRefusal, TargetCommand};
 use super::super::event::{SpaceEvent, TargetScope};
 use super::super::name::ParticipantId;
 use super::super::session::Lifecycle;
-use super::Space;
+use super::SpaceMachine;
 use super::commands::CommandOutcome;
 use crate::request::RequestId;
 
-impl Space {
+impl SpaceMachine {
     /// Returns the agents that receive a message from `by`: those in `to`, or every present agent. Fails if one of
     /// these agents has left or has a full queue.
     pub(super) fn recipients(

@@ -4,18 +4,18 @@ use serde_json::json;
 
 use super::super::command::SpaceRefusal;
 use super::super::harness::{Call, Order};
-use super::super::item::Body;
+use super::super::item::ItemBody;
 use super::super::name::{ParticipantId, StreamId};
 use super::super::roster::AgentRequest;
 use super::commands::{CommandCompletion, CommandOutcome};
 use super::managing::fallback_request;
 use super::messages::OutgoingMessage;
-use super::{Space, SpaceEffect, Ticket};
-use crate::receipt::Stage;
+use super::{SpaceEffect, SpaceMachine, Ticket};
+use crate::receipt::ReceiptStage;
 use crate::request::RequestId;
 use crate::slash;
 
-impl Space {
+impl SpaceMachine {
     pub(super) fn call(
         &mut self,
         ticket: Ticket,
@@ -43,12 +43,12 @@ impl Space {
         if !self.state.participants.get(participant).is_some_and(|one| able(&one.capabilities.calls)) {
             return match fallback_request(&call) {
                 Some(ask) => self.manage(ticket, id, Some(participant.clone()), ask),
-                None => Err(SpaceRefusal::NotSupported(participant.clone(), format!("answer the call `{name}`"))),
+                None => Err(SpaceRefusal::NotSupported(participant.clone(), format!("run the command {name:?}"))),
             };
         }
         self.accept(id);
         if let Some((kind, payload)) = slash::envelope_of(&call) {
-            let body = Body::Act { kind: kind.to_owned(), payload, about: vec![] };
+            let body = ItemBody::Act { kind: kind.to_owned(), payload, about: vec![] };
             self.put_complete('m', by.clone(), Some(vec![participant.clone()]), body);
         }
         let number = self.calls.open(participant.clone(), ticket, id.clone(), self.now.time);
@@ -59,7 +59,7 @@ impl Space {
             self.calls.mark_pause(number, by.clone());
         }
         self.effects.push(SpaceEffect::SendOrder(participant.clone(), Order::Call { id: number, call }));
-        self.reach(id, Stage::Delivered);
+        self.reach(id, ReceiptStage::Delivered);
         Ok(CommandCompletion::Deferred)
     }
 
@@ -87,8 +87,11 @@ impl Space {
     ) -> CommandOutcome {
         self.agent(participant)?;
         self.accept(id);
-        let body =
-            Body::Act { kind: "participant/shutdown".to_owned(), payload: json!({ "reason": reason }), about: vec![] };
+        let body = ItemBody::Act {
+            kind: "participant/shutdown".to_owned(),
+            payload: json!({ "reason": reason }),
+            about: vec![],
+        };
         self.put_complete('m', by.clone(), Some(vec![participant.clone()]), body);
         self.effects.push(SpaceEffect::SendOrder(participant.clone(), Order::End));
         self.finish(id, Vec::new())

@@ -53,8 +53,8 @@ impl PendingCalls {
         asked.filter_map(|pending| pending.pause_by.clone()).next()
     }
 
-    /// Opens a call that continues `pending` with its lines so far. The new call does not belong to an agent and does
-    /// not fail when an agent exits.
+    /// Opens a call that continues `pending`. The lines of its answer are appended to `lines`. The new call does not
+    /// belong to an agent and does not fail when an agent exits.
     pub fn follow_up(&mut self, pending: PendingCall, lines: Vec<String>, now: SystemTime) -> u64 {
         let id = self.open(system(), pending.ticket, pending.request_id, now);
         if let Some(pending) = self.pending.get_mut(&id) {

@@ -3,12 +3,12 @@
 use super::super::command::{CommandAccepted, ConversationCommand, SpaceRefusal};
 use super::super::event::{ParticipantRole, SpaceEvent};
 use super::super::harness::AgentOption;
-use super::super::item::Level;
+use super::super::item::NoticeLevel;
 use super::super::name::ParticipantId;
 use super::messages::OutgoingMessage;
 use super::settings::SettingKind;
-use super::{Space, SpaceEffect, Ticket};
-use crate::receipt::{Receipt, Stage};
+use super::{SpaceEffect, SpaceMachine, Ticket};
+use crate::receipt::{Receipt, ReceiptStage};
 use crate::request::{FingerprintedId, RequestId};
 use crate::slash;
 
@@ -20,7 +20,7 @@ pub(super) enum CommandCompletion {
 
 pub(super) type CommandOutcome = Result<CommandCompletion, SpaceRefusal>;
 
-impl Space {
+impl SpaceMachine {
     pub(super) fn command(
         &mut self,
         ticket: Ticket,
@@ -112,7 +112,7 @@ impl Space {
             }
             ConversationCommand::Refused { line, reason } => {
                 self.accept(id);
-                self.notice(Level::Warning, "refused", vec![format!("{}: {reason}", line.trim())]);
+                self.notice(NoticeLevel::Warning, "refused", vec![format!("{}: {reason}", line.trim())]);
                 self.finish(id, Vec::new())
             }
             ConversationCommand::Help => {
@@ -131,14 +131,14 @@ impl Space {
     }
 
     pub(super) fn finish(&mut self, id: &RequestId, lines: Vec<String>) -> CommandOutcome {
-        self.reach(id, Stage::Finished);
+        self.reach(id, ReceiptStage::Finished);
         Ok(CommandCompletion::Immediate(lines))
     }
 
     /// Adds the lines to the conversation as a notice, and finishes the command with them.
     pub(super) fn show_lines(&mut self, id: &RequestId, topic: &str, lines: Vec<String>) -> CommandOutcome {
         self.accept(id);
-        self.notice(Level::Info, topic, lines.clone());
+        self.notice(NoticeLevel::Info, topic, lines.clone());
         self.finish(id, lines)
     }
 

@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use super::super::item::{Body, Item, ToolStatus};
+use super::super::item::{Item, ItemBody, ToolStatus};
 use super::super::name::{ItemId, ParticipantId};
-use super::Space;
+use super::SpaceMachine;
 
 /// Time within which an agent may still ask for permission for a call that it has reported as running.
 pub(super) const REQUEST_GRACE: Duration = Duration::from_millis(500);
@@ -16,10 +16,10 @@ pub(super) const REQUEST_GRACE: Duration = Duration::from_millis(500);
 #[derive(Debug, Default)]
 pub(super) struct RunningCalls(BTreeMap<ItemId, (ParticipantId, SystemTime)>);
 
-impl Space {
+impl SpaceMachine {
     /// Adds a tool call to the running calls, or removes it, depending on the status of the call.
     pub(super) fn note_running(&mut self, item: &Item) {
-        let Body::Tool(call) = &item.body else { return };
+        let ItemBody::Tool(call) = &item.body else { return };
         if call.status == ToolStatus::Running && item.listed.is_empty() {
             let now = self.now.time;
             self.running.0.entry(item.id.clone()).or_insert_with(|| (item.from.clone(), now));

@@ -4,13 +4,13 @@
 use super::super::command::{CommandAccepted, SpaceRefusal};
 use super::super::event::{SpaceEvent, TargetScope};
 use super::super::harness::Call;
-use super::super::item::Level;
+use super::super::item::NoticeLevel;
 use super::super::name::ParticipantId;
 use super::super::roster::{AgentReply, AgentRequest};
 use super::super::session::Lifecycle;
 use super::commands::{CommandCompletion, CommandOutcome};
-use super::{Space, SpaceEffect, Ticket, system};
-use crate::receipt::{Failure, Stage};
+use super::{SpaceEffect, SpaceMachine, Ticket, system};
+use crate::receipt::{CommandFailure, ReceiptStage};
 use crate::request::RequestId;
 
 /// Returns the request that is executed instead of a call if the agent does not support the call.
@@ -31,7 +31,7 @@ pub(super) fn fallback_request(call: &Call) -> Option<AgentRequest> {
     }
 }
 
-impl Space {
+impl SpaceMachine {
     /// True if an agent with this id has joined the space and has not exited.
     pub(super) fn has_joined(&self, id: &ParticipantId) -> bool {
         self.sessions.get(id).is_some_and(|session| !matches!(session.lifecycle, Lifecycle::Gone(_)))
@@ -86,13 +86,16 @@ impl Space {
             // The call was already answered by the agent, and its lines are sufficient.
             Err(_) if !lines.is_empty() => {}
             Err(refusal) => {
-                self.reach(&id, Stage::Failed(Failure { reason: refusal.reason(), message: refusal.to_string() }));
+                self.reach(
+                    &id,
+                    ReceiptStage::Failed(CommandFailure { reason: refusal.reason(), message: refusal.to_string() }),
+                );
                 self.remember(&id, Err(refusal.clone()));
                 return self.effects.push(SpaceEffect::Answer(pending.ticket, Err(refusal)));
             }
         }
-        self.notice(Level::Info, "agents", lines.clone());
-        self.reach(&id, Stage::Finished);
+        self.notice(NoticeLevel::Info, "agents", lines.clone());
+        self.reach(&id, ReceiptStage::Finished);
         let done = CommandAccepted { receipt: self.receipt(&id), lines, duplicate: false, queued: false };
         self.remember(&id, Ok(done.clone()));
         self.effects.push(SpaceEffect::Answer(pending.ticket, Ok(done)));

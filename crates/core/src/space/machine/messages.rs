@@ -6,14 +6,14 @@ use super::super::command::SpaceRefusal;
 use super::super::event::{Acknowledgement, SpaceEvent};
 use super::super::extent::{Extent, boundary};
 use super::super::harness::Order;
-use super::super::item::{Attachment, Body, Item, Progress};
+use super::super::item::{Attachment, Item, ItemBody, ItemProgress};
 use super::super::name::{ItemId, ParticipantId, TurnId};
-use super::super::question::{Answer, Closing, OptionMeaning};
-use super::super::session::{AgentState, Prompt};
+use super::super::question::{Answer, OptionMeaning, QuestionCloseReason};
+use super::super::session::{AgentState, PendingPrompt};
 use super::commands::{CommandCompletion, CommandOutcome};
-use super::{MAX_MESSAGE_BYTES, MAX_SHOWN_MESSAGE_BYTES, Space};
+use super::{MAX_MESSAGE_BYTES, MAX_SHOWN_MESSAGE_BYTES, SpaceMachine};
 use crate::line::first_visible;
-use crate::receipt::{Failure, Receipt, Stage};
+use crate::receipt::{CommandFailure, Receipt, ReceiptStage};
 use crate::request::{Decision, RequestId};
 
 /// Message that a caller sends to agents.
@@ -46,7 +46,7 @@ pub struct QueuedMessage {
     pub item: Option<ItemId>,
 }
 
-impl Space {
+impl SpaceMachine {
     pub(super) fn say(&mut self, by: &ParticipantId, id: &RequestId, message: OutgoingMessage) -> CommandOutcome {
         if message.text.trim().is_empty() && message.attachments.is_empty() {
             return Err(SpaceRefusal::Empty);
@@ -76,7 +76,7 @@ impl Space {
             !self.suspended && !paused && self.sessions.get(agent).is_some_and(AgentState::is_free)
         };
         let waits = !agents.is_empty() && !agents.iter().any(free);
-        let progress = if waits { Progress::Queued } else { Progress::Done };
+        let progress = if waits { ItemProgress::Queued } else { ItemProgress::Done };
         let turns: Vec<TurnId> = agents.iter().map(|_| self.turn_id()).collect();
         let item = self.message_item(by, to, &message, progress, turns.clone());
         self.queue(by, id, item, &agents, turns, &message)
@@ -97,11 +97,11 @@ impl Space {
         from: &ParticipantId,
         to: Option<Vec<ParticipantId>>,
         message: &OutgoingMessage,
-        progress: Progress,
+        progress: ItemProgress,
         starts: Vec<TurnId>,
     ) -> ItemId {
         let (id, at) = (self.item_id('m'), self.now.time);
-        let body = Body::Text { text: shown_message(&message.text), attachments: message.attachments.clone() };
+        let body = ItemBody::Text { text: shown_message(&message.text), attachments: message.attachments.clone() };
         let whole = message.text.len();
         let extent = (whole > MAX_SHOWN_MESSAGE_BYTES)
             .then_some(Extent { shown: MAX_SHOWN_MESSAGE_BYTES as u64, whole: whole as u64 });
@@ -138,7 +138,7 @@ impl Space {
                 self.publish(SpaceEvent::AcknowledgementWanted(wanted));
             }
             let (text, attachments) = (message.text.clone(), message.attachments.clone());
-            let prompt = Prompt { turn, item: item.clone(), text, attachments };
+            let prompt = PendingPrompt { turn, item: item.clone(), text, attachments };
             if let Some(session) = self.sessions.get_mut(agent) {
                 session.queue(prompt, message.interrupt);
             }
@@ -171,7 +171,7 @@ impl Space {
                     self.put(Item { starts: turns.clone(), ..(*item).clone() });
                     item.id.clone()
                 }
-                None => self.message_item(&by, to, &message, Progress::Queued, turns.clone()),
+                None => self.message_item(&by, to, &message, ItemProgress::Queued, turns.clone()),
             };
             // The message was accepted before, so the maximum length of the queue does not apply.
             let _ = self.queue(&by, &request_id, item, std::slice::from_ref(agent), turns, &message);
@@ -190,25 +190,25 @@ impl Space {
     }
 
     /// Sets the progress of the queued message that starts this turn.
-    pub(super) fn update_queued(&mut self, turn: &TurnId, progress: Progress) {
+    pub(super) fn update_queued(&mut self, turn: &TurnId, progress: ItemProgress) {
         if let Some(item) = self.state.turn(turn).map(|turn| turn.prompt.clone()) {
             self.move_queued(&item, progress);
         }
     }
 
     /// Fails the commands whose prompts will not be delivered.
-    pub(super) fn abandon(&mut self, waiting: Vec<Prompt>, why: &Failure) {
+    pub(super) fn abandon(&mut self, waiting: Vec<PendingPrompt>, why: &CommandFailure) {
         for prompt in waiting {
             let elsewhere = |session: &AgentState| session.waits_for(&prompt.item);
             if !self.sessions.values().any(elsewhere) {
-                self.move_queued(&prompt.item, Progress::Cut);
+                self.move_queued(&prompt.item, ItemProgress::Cut);
             }
-            self.turn_reached(&prompt.turn, Stage::Failed(why.clone()));
+            self.turn_reached(&prompt.turn, ReceiptStage::Failed(why.clone()));
         }
     }
 
-    fn move_queued(&mut self, item: &ItemId, progress: Progress) {
-        let item = self.state.items.get(item).filter(|item| item.progress == Progress::Queued).cloned();
+    fn move_queued(&mut self, item: &ItemId, progress: ItemProgress) {
+        let item = self.state.items.get(item).filter(|item| item.progress == ItemProgress::Queued).cloned();
         if let Some(item) = item {
             self.put(Item { progress, ..(*item).clone() });
         }
@@ -223,14 +223,14 @@ impl Space {
         decision: Option<Decision>,
     ) -> CommandOutcome {
         let item = self.state.items.get(question).cloned();
-        let Some(Body::Question { question: asked, closing }) = item.as_ref().map(|item| &item.body) else {
+        let Some(ItemBody::Question { question: asked, closing }) = item.as_ref().map(|item| &item.body) else {
             return Err(SpaceRefusal::NoSuchQuestion(question.to_string()));
         };
         if let Some(closing) = closing {
             let how = match closing {
-                Closing::Answered { .. } => "it was answered",
-                Closing::Withdrawn => "it was withdrawn",
-                Closing::Cancelled => "its turn was interrupted",
+                QuestionCloseReason::Answered { .. } => "it was answered",
+                QuestionCloseReason::Withdrawn => "it was withdrawn",
+                QuestionCloseReason::Cancelled => "its turn was interrupted",
             };
             return Err(SpaceRefusal::Closed(question.clone(), how.to_owned()));
         }
@@ -250,7 +250,7 @@ impl Space {
         let from = item.as_ref().map(|item| item.from.clone()).unwrap_or_else(super::system);
         let key = self.sessions.get(&from).and_then(|session| session.questions.get(question)).cloned();
         let key = key.ok_or_else(|| SpaceRefusal::Gone(from.clone()))?;
-        let closing = Closing::Answered { by: by.clone(), answer: asked.storable(&answer) };
+        let closing = QuestionCloseReason::Answered { by: by.clone(), answer: asked.storable(&answer) };
         self.accept(id);
         self.close(&from, question, closing);
         self.send_acked(id, from, Order::Answer { question: key, answer }, None);

@@ -24,12 +24,12 @@ use serde_json::json;
 use super::command::{CommandAccepted, ConversationCommand, SpaceRefusal};
 use super::event::{Activity, AgentStatus, Evidence, ParticipantRole, SpaceEvent, StreamFrame, TargetScope};
 use super::harness::{HarnessKey, Order, Report};
-use super::item::{Body, Item, Level, Progress};
+use super::item::{Item, ItemBody, ItemProgress, NoticeLevel};
 use super::name::{ItemId, ParticipantId, StreamId, TurnId};
 use super::roster::{AgentReply, AgentRequest};
 use super::session::{AgentState, Lifecycle};
-use super::state::State;
-use crate::receipt::{Receipt, Stage};
+use super::state::SpaceState;
+use crate::receipt::{Receipt, ReceiptStage};
 use crate::request::{Fingerprint, FingerprintedId, Ledger, RequestId};
 use acks::PendingAcks;
 use calls::PendingCalls;
@@ -78,10 +78,10 @@ pub enum SpaceInput {
     /// Result of the request in [`SpaceEffect::Manage`] with this number.
     Managed(u64, Result<AgentReply, SpaceRefusal>),
     /// Result that arrives after a request about an agent was answered, such as the end of a login.
-    Announced(Level, AgentReply),
+    Announced(NoticeLevel, AgentReply),
     /// The space ends and will be restored later. Queued messages are retained for the restored space.
     Suspend,
-    /// The time returned by [`Space::wake_at`] was reached.
+    /// The time returned by [`SpaceMachine::wake_at`] was reached.
     Tick,
 }
 
@@ -91,7 +91,7 @@ pub enum SpaceEffect {
     /// Publish a numbered event to all subscribers.
     Publish(SpaceEvent),
     /// Publish a signal. A newer signal replaces one that a subscriber has not received.
-    Signal(Signal),
+    Signal(TransientChange),
     /// Send an order to the harness of this agent.
     SendOrder(ParticipantId, Order),
     /// Execute a request about agents, then send [`SpaceInput::Managed`] with the same number.
@@ -106,7 +106,7 @@ pub enum SpaceEffect {
 
 /// Frequent change that is not an event. Only the newest state matters to a subscriber.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Signal {
+pub enum TransientChange {
     Item(Arc<Item>),
     /// Data was received through a stream.
     Frame(StreamFrame),
@@ -114,13 +114,13 @@ pub enum Signal {
 
 /// State machine of a space.
 #[derive(Debug)]
-pub struct Space {
-    state: State,
+pub struct SpaceMachine {
+    state: SpaceState,
     sessions: BTreeMap<ParticipantId, AgentState>,
     /// Stored answers by request id, with the fingerprint of the command.
     ledger: Ledger<(Fingerprint, Result<CommandAccepted, SpaceRefusal>)>,
     /// Running commands. Each has its unfinished turns, and the first failure among its ended turns.
-    commands: HashMap<RequestId, (Vec<TurnId>, Option<Stage>)>,
+    commands: HashMap<RequestId, (Vec<TurnId>, Option<ReceiptStage>)>,
     calls: PendingCalls,
     running: RunningCalls,
     acks: PendingAcks,
@@ -130,24 +130,24 @@ pub struct Space {
     suspended: bool,
     /// Prefix of the request ids that the space assigns to commands without one.
     own_ids: String,
-    counters: Counters,
+    counters: IdCounters,
     now: Now,
     effects: Vec<SpaceEffect>,
 }
 
 #[derive(Debug, Default)]
-struct Counters {
+struct IdCounters {
     items: u64,
     turns: u64,
     streams: u64,
     requests: u64,
 }
 
-impl Space {
+impl SpaceMachine {
     /// Creates an empty space with this name and user. Returns the space and the effects of its creation.
     pub fn new(name: &str, me: ParticipantId, now: Now) -> (Self, Vec<SpaceEffect>) {
         let mut space = Self {
-            state: State::new(name, me.clone()),
+            state: SpaceState::new(name, me.clone()),
             sessions: BTreeMap::new(),
             ledger: Ledger::default(),
             commands: HashMap::new(),
@@ -157,7 +157,7 @@ impl Space {
             requeued: Vec::new(),
             suspended: false,
             own_ids: "wh-".to_owned(),
-            counters: Counters::default(),
+            counters: IdCounters::default(),
             now,
             effects: Vec::new(),
         };
@@ -182,7 +182,7 @@ impl Space {
         std::mem::take(&mut self.effects)
     }
 
-    pub fn state(&self) -> &State {
+    pub fn state(&self) -> &SpaceState {
         &self.state
     }
 
@@ -276,7 +276,7 @@ impl Space {
         letter: char,
         from: ParticipantId,
         to: Option<Vec<ParticipantId>>,
-        body: Body,
+        body: ItemBody,
     ) -> ItemId {
         let id = self.item_id(letter);
         let turn = self.sessions.get(&from).and_then(|session| session.turn.clone());
@@ -285,11 +285,11 @@ impl Space {
     }
 
     fn act(&mut self, from: ParticipantId, kind: &str, payload: serde_json::Value, about: Vec<ItemId>) {
-        self.put_complete('a', from, None, Body::Act { kind: kind.to_owned(), payload, about });
+        self.put_complete('a', from, None, ItemBody::Act { kind: kind.to_owned(), payload, about });
     }
 
-    fn notice(&mut self, level: Level, topic: &str, lines: Vec<String>) {
-        self.put_complete('n', system(), None, Body::Notice { level, topic: topic.to_owned(), lines });
+    fn notice(&mut self, level: NoticeLevel, topic: &str, lines: Vec<String>) {
+        self.put_complete('n', system(), None, ItemBody::Notice { level, topic: topic.to_owned(), lines });
     }
 
     fn enrol(&mut self, id: ParticipantId, interprets: &'static [char]) {
@@ -340,7 +340,7 @@ impl Space {
     }
 
     /// Moves the receipt of a command to this stage and publishes it.
-    fn reach(&mut self, request_id: &RequestId, stage: Stage) {
+    fn reach(&mut self, request_id: &RequestId, stage: ReceiptStage) {
         if let Some(known) = self.state.receipts.get(request_id) {
             let mut receipt = known.clone();
             if receipt.reach(stage, self.now.time) {
@@ -361,17 +361,17 @@ impl Space {
 
     /// Moves the receipt of the command that started this turn to this stage. The command ends when its last turn has
     /// ended.
-    fn turn_reached(&mut self, turn: &TurnId, stage: Stage) {
+    fn turn_reached(&mut self, turn: &TurnId, stage: ReceiptStage) {
         let of = self.commands.iter_mut().find(|(_, (turns, _))| turns.contains(turn));
         let Some((request_id, (open, failed))) = of else { return };
         let request_id = request_id.clone();
         if !stage.is_last() {
-            self.update_queued(turn, Progress::Done);
+            self.update_queued(turn, ItemProgress::Done);
             return self.reach(&request_id, stage);
         }
         open.retain(|open| open != turn);
-        let progress = if let Stage::Failed(_) = stage { Progress::Cut } else { Progress::Done };
-        if matches!(stage, Stage::Failed(_)) {
+        let progress = if let ReceiptStage::Failed(_) = stage { ItemProgress::Cut } else { ItemProgress::Done };
+        if matches!(stage, ReceiptStage::Failed(_)) {
             failed.get_or_insert_with(|| stage.clone());
         }
         if open.is_empty() {
@@ -409,7 +409,7 @@ impl Space {
     }
 
     fn fail(&mut self, ticket: Ticket, request_id: &RequestId, reason: String) {
-        self.reach(request_id, Stage::Failed(reason.as_str().into()));
+        self.reach(request_id, ReceiptStage::Failed(reason.as_str().into()));
         self.remember(request_id, Err(SpaceRefusal::Failed(reason.clone())));
         self.effects.push(SpaceEffect::Answer(ticket, Err(SpaceRefusal::Failed(reason))));
     }

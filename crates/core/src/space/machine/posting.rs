@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 use super::super::command::SpaceRefusal;
 use super::super::event::SpaceEvent;
 use super::super::harness::Tool;
-use super::super::item::Body;
+use super::super::item::ItemBody;
 use super::super::name::ParticipantId;
-use super::Space;
+use super::SpaceMachine;
 use super::commands::{CommandCompletion, CommandOutcome};
-use crate::receipt::Stage;
+use crate::receipt::ReceiptStage;
 use crate::request::RequestId;
 
-impl Space {
+impl SpaceMachine {
     /// Adds a posted envelope to the conversation. Applies a `participant/status` to the sender, and answers an
     /// `mcp/request` for the tools of a participant.
     pub(super) fn post(
@@ -32,11 +32,11 @@ impl Space {
             let (status, summary) = (text("status").unwrap_or_default(), text("summary"));
             self.publish(SpaceEvent::StatusReported { by: by.clone(), status, summary });
         }
-        let request = self.put_complete('m', by.clone(), to, Body::Act { kind, payload, about: vec![] });
+        let request = self.put_complete('m', by.clone(), to, ItemBody::Act { kind, payload, about: vec![] });
         if let Some((participant, tools)) = tools {
             self.act(participant, "mcp/response", json!({ "result": { "tools": tools } }), vec![request]);
         }
-        self.reach(id, Stage::Finished);
+        self.reach(id, ReceiptStage::Finished);
         Ok(CommandCompletion::Immediate(Vec::new()))
     }
 

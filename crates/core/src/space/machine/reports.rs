@@ -9,19 +9,19 @@ use super::super::command::CommandAccepted;
 use super::super::event::{Acknowledgement, Pause, SpaceEvent, StreamFrame};
 use super::super::extent::Extent;
 use super::super::harness::{HarnessKey, PauseReport, Report, TurnOutcome};
-use super::super::item::{Body, Item, Level, Progress, ToolCall};
+use super::super::item::{Item, ItemBody, ItemProgress, NoticeLevel, ToolCall};
 use super::super::name::{ItemId, ParticipantId, TurnId};
-use super::super::question::{Closing, Question};
+use super::super::question::{Question, QuestionCloseReason};
 use super::super::roster::AgentRequest;
 use super::super::session::Lifecycle;
 use super::super::state;
-use super::{Signal, Space, SpaceEffect};
-use crate::receipt::{Failure, Stage};
+use super::{SpaceEffect, SpaceMachine, TransientChange};
+use crate::receipt::{CommandFailure, ReceiptStage};
 
 /// Number of newest items that are searched for the `stream/request` of an opened stream.
 const RECENT_ITEMS: usize = 64;
 
-impl Space {
+impl SpaceMachine {
     pub(super) fn report(&mut self, id: &ParticipantId, report: Report) {
         if !self.sessions.contains_key(id) || self.is_gone(id) {
             return;
@@ -34,9 +34,9 @@ impl Space {
                 self.publish(SpaceEvent::Capabilities(id.clone(), Arc::new(capabilities)));
             }
             Report::Tools(tools) => self.publish(SpaceEvent::Tools(id.clone(), tools.into())),
-            Report::Delivered(turn) => self.turn_reached(&turn, Stage::Delivered),
-            Report::Submitted(turn) => self.turn_reached(&turn, Stage::Submitted),
-            Report::Started(turn) => self.turn_reached(&turn, Stage::Started),
+            Report::Delivered(turn) => self.turn_reached(&turn, ReceiptStage::Delivered),
+            Report::Submitted(turn) => self.turn_reached(&turn, ReceiptStage::Submitted),
+            Report::Started(turn) => self.turn_reached(&turn, ReceiptStage::Started),
             Report::Warned(turn, warning) => self.turn_warned(&turn, warning),
             Report::Ended(turn, outcome) => self.ended(id, &turn, outcome),
             Report::SelfStarted => self.self_started(id),
@@ -52,7 +52,7 @@ impl Space {
             }
             Report::EarlierPrompt(text) => {
                 let me = self.state.me.clone();
-                self.put_complete('m', me, Some(vec![id.clone()]), Body::Text { text, attachments: Vec::new() });
+                self.put_complete('m', me, Some(vec![id.clone()]), ItemBody::Text { text, attachments: Vec::new() });
             }
             Report::Item { key, body, done } => self.item(id, key, body, done, None),
             Report::Grew { key, text, tokens } => self.grew(id, key, &text, tokens, None),
@@ -67,7 +67,7 @@ impl Space {
             Report::Asked { key, question } => self.asked(id, key, question, None),
             Report::Withdrew(key) => {
                 if let Some(question) = self.known(id, &key) {
-                    self.close(id, &question, Closing::Withdrawn);
+                    self.close(id, &question, QuestionCloseReason::Withdrawn);
                 }
             }
             Report::Acknowledged(item, granted) => self.acknowledged(id, item, granted),
@@ -118,7 +118,7 @@ impl Space {
             session.insert_key(key.clone(), id.clone());
             session.questions.insert(id.clone(), key);
         }
-        let body = Body::Question { question, closing: None };
+        let body = ItemBody::Question { question, closing: None };
         let (from, at) = (from.clone(), self.now.time);
         self.put(Item {
             id,
@@ -127,22 +127,24 @@ impl Space {
             turn,
             at,
             body,
-            progress: Progress::Growing,
+            progress: ItemProgress::Growing,
             extent,
             listed: Vec::new(),
             starts: Vec::new(),
         });
     }
 
-    fn item(&mut self, from: &ParticipantId, key: HarnessKey, body: Body, done: bool, extent: Option<Extent>) {
-        let progress = if done { Progress::Done } else { Progress::Growing };
+    fn item(&mut self, from: &ParticipantId, key: HarnessKey, body: ItemBody, done: bool, extent: Option<Extent>) {
+        let progress = if done { ItemProgress::Done } else { ItemProgress::Growing };
         let known = self.known(from, &key).and_then(|id| self.state.items.get(&id).cloned());
         // A body of another kind under a known key becomes a new item, because listed envelopes must not change.
         let known = known.filter(|known| discriminant(&known.body) == discriminant(&body));
         let body = match (body, known.as_ref().map(|known| &known.body)) {
             // A call that has ended cannot run again.
-            (Body::Tool(call), Some(Body::Tool(before))) if before.status.is_over() && !call.status.is_over() => {
-                Body::Tool(ToolCall { status: before.status, ..call })
+            (ItemBody::Tool(call), Some(ItemBody::Tool(before)))
+                if before.status.is_over() && !call.status.is_over() =>
+            {
+                ItemBody::Tool(ToolCall { status: before.status, ..call })
             }
             (body, _) => body,
         };
@@ -173,60 +175,60 @@ impl Space {
     fn grew(&mut self, from: &ParticipantId, key: HarnessKey, more: &str, cost: Option<u64>, extent: Option<Extent>) {
         let known = self.known(from, &key).and_then(|id| self.state.items.get(&id).cloned());
         let Some(mut item) = known else {
-            let body = Body::Text { text: more.to_owned(), attachments: Vec::new() };
+            let body = ItemBody::Text { text: more.to_owned(), attachments: Vec::new() };
             return self.item(from, key, body, false, extent);
         };
-        if item.progress != Progress::Growing {
+        if item.progress != ItemProgress::Growing {
             return;
         }
         let grown = Arc::make_mut(&mut item);
         grown.extent = extent.or(grown.extent);
         match &mut grown.body {
-            Body::Text { text, .. } => text.push_str(more),
-            Body::Thought { text, tokens, .. } => {
+            ItemBody::Text { text, .. } => text.push_str(more),
+            ItemBody::Thought { text, tokens, .. } => {
                 text.push_str(more);
                 *tokens = cost.or(*tokens);
             }
-            Body::Tool(call) => match call.output.last_mut() {
+            ItemBody::Tool(call) => match call.output.last_mut() {
                 Some(super::super::item::ToolResultPart::Text(text)) => text.push_str(more),
                 _ if more.is_empty() => {}
                 _ => call.output.push(super::super::item::ToolResultPart::Text(more.to_owned())),
             },
-            Body::Question { .. } | Body::Notice { .. } | Body::Act { .. } => return,
+            ItemBody::Question { .. } | ItemBody::Notice { .. } | ItemBody::Act { .. } => return,
         }
         // Output shows that the call runs, so its request is listed now.
-        if matches!(item.body, Body::Tool(_)) && item.listed.is_empty() {
+        if matches!(item.body, ItemBody::Tool(_)) && item.listed.is_empty() {
             return self.put_running(&item);
         }
         self.state.put_at(Arc::clone(&item), self.now.time, 0);
-        self.effects.push(SpaceEffect::Signal(Signal::Item(item)));
+        self.effects.push(SpaceEffect::Signal(TransientChange::Item(item)));
     }
 
     fn finished(&mut self, from: &ParticipantId, key: &HarnessKey) {
         let known = self.known(from, key).and_then(|id| self.state.items.get(&id).cloned());
-        if let Some(item) = known.filter(|item| item.progress == Progress::Growing) {
-            self.put(Item { progress: Progress::Done, ..(*item).clone() });
+        if let Some(item) = known.filter(|item| item.progress == ItemProgress::Growing) {
+            self.put(Item { progress: ItemProgress::Done, ..(*item).clone() });
         }
     }
 
     fn retracted(&mut self, from: &ParticipantId, key: &HarnessKey) {
         let known = self.known(from, key).and_then(|id| self.state.items.get(&id).cloned());
         if let Some(item) = known {
-            self.put(Item { progress: Progress::Retracted, ..(*item).clone() });
+            self.put(Item { progress: ItemProgress::Retracted, ..(*item).clone() });
         }
     }
 
     /// Closes the question of this agent, unless it is already closed.
-    pub(super) fn close(&mut self, id: &ParticipantId, question: &ItemId, how: Closing) {
+    pub(super) fn close(&mut self, id: &ParticipantId, question: &ItemId, how: QuestionCloseReason) {
         if let Some(session) = self.sessions.get_mut(id) {
             session.questions.remove(question);
         }
         let Some(item) = self.state.items.get(question).filter(|item| item.open_question().is_some()) else { return };
         let mut item = (**item).clone();
-        if let Body::Question { closing, .. } = &mut item.body {
+        if let ItemBody::Question { closing, .. } = &mut item.body {
             *closing = Some(how);
         }
-        item.progress = Progress::Done;
+        item.progress = ItemProgress::Done;
         self.put(item);
     }
 
@@ -241,7 +243,7 @@ impl Space {
             return;
         }
         let payload = json!({ "status": "working", "summary": "by itself" });
-        let body = Body::Act { kind: "participant/status".to_owned(), payload, about: vec![] };
+        let body = ItemBody::Act { kind: "participant/status".to_owned(), payload, about: vec![] };
         let prompt = self.put_complete('a', id.clone(), None, body);
         let turn = self.turn_id();
         if let Some(session) = self.sessions.get_mut(id) {
@@ -259,13 +261,13 @@ impl Space {
             TurnOutcome::Completed => {}
             // The unfinished item is already shown as interrupted.
             TurnOutcome::Cancelled if self.has_unfinished(turn) => {}
-            TurnOutcome::Cancelled => self.notice(Level::Info, "interrupted", vec![format!("{id}: interrupted")]),
-            TurnOutcome::Failed(reason) => self.notice(Level::Error, "error", vec![format!("{id}: {reason}")]),
+            TurnOutcome::Cancelled => self.notice(NoticeLevel::Info, "interrupted", vec![format!("{id}: interrupted")]),
+            TurnOutcome::Failed(reason) => self.notice(NoticeLevel::Error, "error", vec![format!("{id}: {reason}")]),
         }
         let stage = match &outcome {
-            TurnOutcome::Completed => Stage::Finished,
-            TurnOutcome::Cancelled => Stage::Failed(Failure::cancelled()),
-            TurnOutcome::Failed(reason) => Stage::Failed(reason.as_str().into()),
+            TurnOutcome::Completed => ReceiptStage::Finished,
+            TurnOutcome::Cancelled => ReceiptStage::Failed(CommandFailure::cancelled()),
+            TurnOutcome::Failed(reason) => ReceiptStage::Failed(reason.as_str().into()),
         };
         let tally = self.state.turn_stats(turn, self.now.time);
         self.publish(SpaceEvent::TurnEnded(turn.clone(), outcome, tally));
@@ -278,7 +280,7 @@ impl Space {
     /// True if the turn contains an incomplete text, thought or tool call.
     fn has_unfinished(&self, turn: &TurnId) -> bool {
         let mut growing = self.state.items.growing().filter(|item| item.turn.as_ref() == Some(turn));
-        growing.any(|item| matches!(item.body, Body::Text { .. } | Body::Thought { .. } | Body::Tool(_)))
+        growing.any(|item| matches!(item.body, ItemBody::Text { .. } | ItemBody::Thought { .. } | ItemBody::Tool(_)))
     }
 
     fn acknowledged(&mut self, by: &ParticipantId, item: ItemId, granted: bool) {
@@ -324,10 +326,10 @@ impl Space {
     /// Returns the newest `stream/request` to this agent; `None` if a stream was already opened for that request.
     fn stream_request(&self, of: &ParticipantId) -> Option<ItemId> {
         let recent = || self.state.items.iter().rev().take(RECENT_ITEMS);
-        let act = |item: &Item, wanted: &str| matches!(&item.body, Body::Act { kind, .. } if kind == wanted);
+        let act = |item: &Item, wanted: &str| matches!(&item.body, ItemBody::Act { kind, .. } if kind == wanted);
         let is_for = |item: &Item| item.to.as_ref().is_some_and(|to| to.contains(of));
         let request = recent().find(|item| act(item, "stream/request") && is_for(item))?.id.clone();
-        let is_about = |item: &Item| matches!(&item.body, Body::Act { about, .. } if about.contains(&request));
+        let is_about = |item: &Item| matches!(&item.body, ItemBody::Act { about, .. } if about.contains(&request));
         (!recent().any(|item| act(item, "stream/open") && is_about(item))).then_some(request)
     }
 
@@ -335,7 +337,7 @@ impl Space {
         let Some(stream) = self.sessions.get(id).and_then(|session| session.streams.get(key)).cloned() else { return };
         let frame = StreamFrame { stream, payload, at: self.now.time };
         self.state.frame(frame.clone());
-        self.effects.push(SpaceEffect::Signal(Signal::Frame(frame)));
+        self.effects.push(SpaceEffect::Signal(TransientChange::Frame(frame)));
     }
 
     fn stream_closed(&mut self, id: &ParticipantId, key: &HarnessKey) {
@@ -359,10 +361,10 @@ impl Space {
                     let number = self.calls.follow_up(pending, lines, self.now.time);
                     return self.effects.push(SpaceEffect::Manage { number, agent, ask: AgentRequest::Status });
                 }
-                self.reach(&pending.request_id, Stage::Finished);
+                self.reach(&pending.request_id, ReceiptStage::Finished);
                 // Information that an agent gives about itself is shown to all participants.
                 if !lines.is_empty() {
-                    self.notice(Level::Info, "info", lines.clone());
+                    self.notice(NoticeLevel::Info, "info", lines.clone());
                 }
                 let done = CommandAccepted {
                     receipt: self.receipt(&pending.request_id),
@@ -386,7 +388,7 @@ impl Space {
         if let Some(turn) = turn {
             let tally = self.state.turn_stats(&turn, self.now.time);
             self.publish(SpaceEvent::TurnEnded(turn.clone(), TurnOutcome::Failed(why.clone()), tally));
-            self.turn_reached(&turn, Stage::Failed(why.as_str().into()));
+            self.turn_reached(&turn, ReceiptStage::Failed(why.as_str().into()));
         }
         if !self.suspended {
             self.abandon(waiting, &why.as_str().into());
@@ -412,7 +414,7 @@ impl Space {
             self.publish(SpaceEvent::Paused(id.clone(), None));
         }
         if let Some(reason) = reason {
-            self.notice(Level::Error, "error", vec![format!("{id} is gone: {reason}")]);
+            self.notice(NoticeLevel::Error, "error", vec![format!("{id} is gone: {reason}")]);
         }
         self.publish(SpaceEvent::Left(id.clone()));
         let payload = json!({ "event": "leave", "participant": { "id": id.as_str() } });
@@ -420,10 +422,10 @@ impl Space {
     }
 }
 
-fn topic(level: Level) -> &'static str {
+fn topic(level: NoticeLevel) -> &'static str {
     match level {
-        Level::Info => "info",
-        Level::Warning => "warning",
-        Level::Error => "error",
+        NoticeLevel::Info => "info",
+        NoticeLevel::Warning => "warning",
+        NoticeLevel::Error => "error",
     }
 }

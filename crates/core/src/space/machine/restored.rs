@@ -4,18 +4,18 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::super::item::{Body, Item, Level, Progress};
+use super::super::item::{Item, ItemBody, ItemProgress, NoticeLevel};
 use super::super::items;
 use super::super::name::ParticipantId;
-use super::super::question::Closing;
+use super::super::question::QuestionCloseReason;
 use super::super::state;
 use super::messages::QueuedMessage;
-use super::{Counters, Now, Space, SpaceEffect};
+use super::{IdCounters, Now, SpaceEffect, SpaceMachine};
 
 /// Upper limit of the numbers in ids. No space can assign such a high number.
 const MAX_ID_NUMBER: u64 = 1 << 53;
 
-impl Space {
+impl SpaceMachine {
     /// Restores a space with the stored items, in their order. Unfinished items are closed as at the end of a turn, and
     /// open questions are withdrawn. The conversation shows `notice`. Returns the space and the effects of its
     /// creation. Restored items are part of the state, without an event.
@@ -43,7 +43,7 @@ impl Space {
         for item in items {
             space.counters.advance_past(&item);
             let item = Arc::unwrap_or_clone(item);
-            let waits = item.progress == Progress::Queued && space.has_queued_message(&item);
+            let waits = item.progress == ItemProgress::Queued && space.has_queued_message(&item);
             let (item, was_asked) = if waits { (item, false) } else { finish_item(item) };
             withdrawn += usize::from(was_asked);
             space.state.put_at(Arc::new(item), at, 0);
@@ -64,7 +64,7 @@ impl Space {
                     lines.push(format!("{many} open questions were withdrawn: their agents are no longer running."))
                 }
             }
-            space.notice(Level::Warning, "restarted", lines);
+            space.notice(NoticeLevel::Warning, "restarted", lines);
         }
         effects.append(&mut space.effects);
         (space, effects)
@@ -87,10 +87,10 @@ pub struct RestoredSpace {
     pub epoch: u64,
 }
 
-impl Space {
+impl SpaceMachine {
     /// True if the item shows a queued message. Assigns the item to the message, because each message has one item.
     fn has_queued_message(&mut self, item: &Item) -> bool {
-        let Body::Text { text, .. } = &item.body else { return false };
+        let ItemBody::Text { text, .. } = &item.body else { return false };
         let shows = |queued: &&mut QueuedMessage| {
             queued.item.is_none() && queued.by == item.from && super::messages::shown_message(&queued.text) == *text
         };
@@ -104,13 +104,13 @@ impl Space {
     }
 }
 
-impl Counters {
+impl IdCounters {
     /// Advances the counters, so that the numbers in the item's ids are not assigned again.
     fn advance_past(&mut self, item: &Item) {
         self.items = self.items.max(number(item.id.as_str()));
         let turns = item.turn.iter().chain(&item.starts).map(|turn| number(turn.as_str())).max();
         self.turns = self.turns.max(turns.unwrap_or(0));
-        if let Body::Act { payload, .. } = &item.body {
+        if let ItemBody::Act { payload, .. } = &item.body {
             self.streams = self.streams.max(payload["stream_id"].as_str().map_or(0, number));
         }
     }
@@ -124,16 +124,16 @@ fn number(name: &str) -> u64 {
 
 /// Closes an unfinished item. Returns the closed item, and true if the item was an open question.
 fn finish_item(mut item: Item) -> (Item, bool) {
-    if item.progress == Progress::Queued {
+    if item.progress == ItemProgress::Queued {
         // The message is not among the stored queued messages, so it was delivered. Its progress was not stored in
         // time.
-        item.progress = Progress::Done;
+        item.progress = ItemProgress::Done;
     }
-    let over = item.progress != Progress::Growing;
+    let over = item.progress != ItemProgress::Growing;
     match &mut item.body {
-        Body::Question { closing: closing @ None, .. } if item.progress != Progress::Retracted => {
-            *closing = Some(Closing::Withdrawn);
-            item.progress = item.progress.max(Progress::Done);
+        ItemBody::Question { closing: closing @ None, .. } if item.progress != ItemProgress::Retracted => {
+            *closing = Some(QuestionCloseReason::Withdrawn);
+            item.progress = item.progress.max(ItemProgress::Done);
             (item, true)
         }
         _ if over => (item, false),
@@ -152,7 +152,7 @@ mod tests {
     use super::super::super::tests::permission;
     use super::*;
 
-    fn item(id: &str, turn: Option<&str>, body: Body, progress: Progress) -> Item {
+    fn item(id: &str, turn: Option<&str>, body: ItemBody, progress: ItemProgress) -> Item {
         let (from, at) = (ParticipantId::from("demo"), SystemTime::UNIX_EPOCH);
         Item {
             id: id.into(),
@@ -168,13 +168,13 @@ mod tests {
         }
     }
 
-    fn text(text: &str) -> Body {
-        Body::Text { text: text.to_owned(), attachments: Vec::<Attachment>::new() }
+    fn text(text: &str) -> ItemBody {
+        ItemBody::Text { text: text.to_owned(), attachments: Vec::<Attachment>::new() }
     }
 
-    fn restored(items: Vec<Item>, notice: Option<&str>) -> (Space, Vec<SpaceEffect>) {
+    fn restored(items: Vec<Item>, notice: Option<&str>) -> (SpaceMachine, Vec<SpaceEffect>) {
         let now = Now { steady: Instant::now(), time: SystemTime::UNIX_EPOCH };
-        Space::restore("test", "human".into(), RestoredSpace { items, ..RestoredSpace::default() }, notice, now)
+        SpaceMachine::restore("test", "human".into(), RestoredSpace { items, ..RestoredSpace::default() }, notice, now)
     }
 
     #[test]
@@ -188,22 +188,27 @@ mod tests {
             output: Vec::new(),
         };
         let items = vec![
-            item("m1", None, text("go"), Progress::Done),
-            item("i2", Some("turn-1"), text("half a sen"), Progress::Growing),
-            item("i3", Some("turn-1"), Body::Tool(call), Progress::Growing),
-            item("q4", Some("turn-1"), Body::Question { question: permission(), closing: None }, Progress::Growing),
-            item("i5", Some("turn-1"), text("taken back"), Progress::Retracted),
+            item("m1", None, text("go"), ItemProgress::Done),
+            item("i2", Some("turn-1"), text("half a sen"), ItemProgress::Growing),
+            item("i3", Some("turn-1"), ItemBody::Tool(call), ItemProgress::Growing),
+            item(
+                "q4",
+                Some("turn-1"),
+                ItemBody::Question { question: permission(), closing: None },
+                ItemProgress::Growing,
+            ),
+            item("i5", Some("turn-1"), text("taken back"), ItemProgress::Retracted),
         ];
         let (space, effects) = restored(items.clone(), Some("It was restarted."));
         let state = space.state();
         state.check().unwrap();
-        let now: Vec<(&str, Progress)> = state.items.iter().map(|one| (one.id.as_str(), one.progress)).collect();
-        let (done, cut, retracted) = (Progress::Done, Progress::Cut, Progress::Retracted);
+        let now: Vec<(&str, ItemProgress)> = state.items.iter().map(|one| (one.id.as_str(), one.progress)).collect();
+        let (done, cut, retracted) = (ItemProgress::Done, ItemProgress::Cut, ItemProgress::Retracted);
         assert_eq!(now, [("m1", done), ("i2", cut), ("i3", cut), ("q4", done), ("i5", retracted), ("n6", done)]);
         let body = |id: &str| state.items.get(&ItemId::from(id)).unwrap().body.clone();
-        assert!(matches!(body("i3"), Body::Tool(call) if call.status == ToolStatus::Cancelled));
-        assert!(matches!(body("q4"), Body::Question { closing: Some(Closing::Withdrawn), .. }));
-        let Body::Notice { lines, .. } = body("n6") else { panic!("a notice") };
+        assert!(matches!(body("i3"), ItemBody::Tool(call) if call.status == ToolStatus::Cancelled));
+        assert!(matches!(body("q4"), ItemBody::Question { closing: Some(QuestionCloseReason::Withdrawn), .. }));
+        let ItemBody::Notice { lines, .. } = body("n6") else { panic!("a notice") };
         assert_eq!(lines[0], "It was restarted.");
         assert!(lines[1].contains("withdrawn"), "{lines:?}");
         let published = effects.iter().filter(|effect| matches!(effect, SpaceEffect::Publish(_))).count();
@@ -213,14 +218,17 @@ mod tests {
 
     #[test]
     fn new_ids_follow_the_restored_ones() {
-        let act =
-            Body::Act { kind: "stream/open".to_owned(), payload: json!({ "stream_id": "stream-7" }), about: vec![] };
+        let act = ItemBody::Act {
+            kind: "stream/open".to_owned(),
+            payload: json!({ "stream_id": "stream-7" }),
+            about: vec![],
+        };
         let items = vec![
-            item("m40", Some("turn-9"), text("a"), Progress::Done),
-            item("a3", None, act, Progress::Done),
-            item("m18446744073709551615", Some("turn-x"), text("b"), Progress::Done),
-            item("ä", None, text("c"), Progress::Done),
-            item("", None, text("d"), Progress::Done),
+            item("m40", Some("turn-9"), text("a"), ItemProgress::Done),
+            item("a3", None, act, ItemProgress::Done),
+            item("m18446744073709551615", Some("turn-x"), text("b"), ItemProgress::Done),
+            item("ä", None, text("c"), ItemProgress::Done),
+            item("", None, text("d"), ItemProgress::Done),
         ];
         let (mut space, _) = restored(items, None);
         assert_eq!(space.item_id('m').as_str(), "m41");

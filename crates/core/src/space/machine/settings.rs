@@ -6,7 +6,7 @@ use super::super::name::ParticipantId;
 use super::super::roster::AgentRequest;
 use super::acks::AckResponse;
 use super::commands::{CommandCompletion, CommandOutcome};
-use super::{Space, Ticket};
+use super::{SpaceMachine, Ticket};
 use crate::request::RequestId;
 
 /// Kind of a setting: model or mode.
@@ -16,7 +16,7 @@ pub(super) enum SettingKind {
     Mode,
 }
 
-impl Space {
+impl SpaceMachine {
     pub(super) fn choose(
         &mut self,
         ticket: Ticket,

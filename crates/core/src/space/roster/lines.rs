@@ -1,4 +1,4 @@
-//! Replies about agents as text lines for people.
+//! Replies about agents as human-readable text lines.
 
 use super::{
     AgentCard, AgentReply, ConversationCard, LoginMethod, LoginState, LoginStatus, LogoutResult, McpServer, ModelCard,
@@ -12,7 +12,7 @@ const MAX_LISTED_MODELS: usize = 40;
 const MAX_LISTED_CONVERSATIONS: usize = 20;
 
 impl AgentReply {
-    /// Returns the reply as text lines for people.
+    /// Returns the reply as human-readable text lines.
     pub fn lines(&self) -> Vec<String> {
         match self {
             Self::Agents(cards) => agents(cards),
@@ -36,7 +36,7 @@ impl AgentReply {
 }
 
 impl LoginState {
-    /// Returns the login state as a short text for people.
+    /// Returns the login state as a short human-readable text.
     pub fn description(&self) -> String {
         match self {
             Self::NotNeeded => "no login needed".to_owned(),

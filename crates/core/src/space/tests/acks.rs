@@ -10,7 +10,7 @@ pub(super) fn answered(effects: &[SpaceEffect]) -> Option<Result<CommandAccepted
     })
 }
 
-fn reached(bench: &Bench, request_id: &str) -> Vec<Stage> {
+fn reached(bench: &Bench, request_id: &str) -> Vec<ReceiptStage> {
     let receipt = bench.space.state().receipts.get(&RequestId::new(request_id).unwrap()).unwrap();
     receipt.reached.iter().map(|(stage, _)| stage.clone()).collect()
 }
@@ -21,13 +21,13 @@ fn an_interrupt_finishes_or_fails_with_its_acknowledgement() {
     bench.say("r1", "do it");
     for (id, outcome) in [("i1", Ok(())), ("i2", Err("it does not read".to_owned()))] {
         let (_, answer) = bench.command(Some(id), ConversationCommand::Interrupt(None));
-        assert_eq!(answer.unwrap().unwrap().receipt.stage, Stage::Accepted, "it is not acknowledged yet");
+        assert_eq!(answer.unwrap().unwrap().receipt.stage, ReceiptStage::Accepted, "it is not acknowledged yet");
         bench.report(Report::Acked(AckedOrder::Interrupt, outcome));
     }
-    assert_eq!(reached(&bench, "i1"), [Stage::Accepted, Stage::Delivered, Stage::Finished]);
-    assert_eq!(reached(&bench, "i2"), [Stage::Accepted, Stage::Failed("it does not read".into())]);
+    assert_eq!(reached(&bench, "i1"), [ReceiptStage::Accepted, ReceiptStage::Delivered, ReceiptStage::Finished]);
+    assert_eq!(reached(&bench, "i2"), [ReceiptStage::Accepted, ReceiptStage::Failed("it does not read".into())]);
     let again = bench.command(Some("i2"), ConversationCommand::Interrupt(None)).1.unwrap().unwrap();
-    assert!(again.duplicate && matches!(again.receipt.stage, Stage::Failed(_)), "a retry gets the outcome");
+    assert!(again.duplicate && matches!(again.receipt.stage, ReceiptStage::Failed(_)), "a retry gets the outcome");
 }
 
 #[test]
@@ -39,9 +39,9 @@ fn an_interrupt_fails_if_one_agent_does_not_acknowledge_it() {
     bench.say("r1", "both of you");
     bench.command(Some("i1"), ConversationCommand::Interrupt(None));
     bench.report(Report::Acked(AckedOrder::Interrupt, Err("no".to_owned())));
-    assert_eq!(bench.stage("i1"), Stage::Accepted);
+    assert_eq!(bench.stage("i1"), ReceiptStage::Accepted);
     bench.handle(SpaceInput::Report(other, Report::Acked(AckedOrder::Interrupt, Ok(()))));
-    assert_eq!(bench.stage("i1"), Stage::Failed("no".into()));
+    assert_eq!(bench.stage("i1"), ReceiptStage::Failed("no".into()));
 }
 
 #[test]
@@ -52,12 +52,12 @@ fn an_order_fails_if_the_agent_ends_or_does_not_acknowledge_it_in_time() {
     let wake = bench.space.wake_at().expect("an order is pending");
     bench.elapsed = wake.duration_since(SystemTime::UNIX_EPOCH).unwrap();
     bench.handle(SpaceInput::Tick);
-    assert_eq!(bench.stage("i1"), Stage::Failed("the agent did not acknowledge the command in time".into()));
+    assert_eq!(bench.stage("i1"), ReceiptStage::Failed("the agent did not acknowledge the command in time".into()));
     bench.report(Report::Acked(AckedOrder::Interrupt, Ok(())));
-    assert!(matches!(bench.stage("i1"), Stage::Failed(_)), "a late acknowledgement changes nothing");
+    assert!(matches!(bench.stage("i1"), ReceiptStage::Failed(_)), "a late acknowledgement changes nothing");
     bench.command(Some("i2"), ConversationCommand::Interrupt(None));
     bench.report(Report::Gone(None));
-    assert_eq!(bench.stage("i2"), Stage::Failed("demo was shut down".into()));
+    assert_eq!(bench.stage("i2"), ReceiptStage::Failed("demo was shut down".into()));
     assert_eq!(bench.space.wake_at(), None);
 }
 
@@ -65,18 +65,18 @@ fn an_order_fails_if_the_agent_ends_or_does_not_acknowledge_it_in_time() {
 fn a_model_change_is_announced_after_its_acknowledgement_and_a_refusal_is_the_answer() {
     let mut bench = Bench::ready();
     let named = |id: &str| AgentOption { id: id.into(), title: id.into() };
-    bench.report(Report::Ready(Capabilities { models: vec![named("small"), named("large")], ..capable() }));
+    bench.report(Report::Ready(ReportedCapabilities { models: vec![named("small"), named("large")], ..capable() }));
     let choose = |model: &str| ConversationCommand::Model(None, Some(model.into()));
     let before = bench.kinds().len();
     assert_eq!(bench.command(Some("m1"), choose("large")).1, None, "it is answered later");
-    assert_eq!((bench.stage("m1"), bench.kinds().len()), (Stage::Accepted, before));
+    assert_eq!((bench.stage("m1"), bench.kinds().len()), (ReceiptStage::Accepted, before));
     let effects = bench.report(Report::Acked(AckedOrder::Model("large".into()), Ok(())));
     assert_eq!(answered(&effects).unwrap().unwrap().lines, ["demo: model large."]);
-    assert_eq!((bench.stage("m1"), bench.kinds().len()), (Stage::Finished, before + 1));
+    assert_eq!((bench.stage("m1"), bench.kinds().len()), (ReceiptStage::Finished, before + 1));
     bench.command(Some("m2"), choose("small"));
     let effects = bench.report(Report::Acked(AckedOrder::Model("small".into()), Err("not on this plan".into())));
     assert_eq!(answered(&effects), Some(Err(SpaceRefusal::Failed("not on this plan".into()))));
-    assert_eq!(bench.stage("m2"), Stage::Failed("not on this plan".into()));
+    assert_eq!(bench.stage("m2"), ReceiptStage::Failed("not on this plan".into()));
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn an_agent_named_twice_gets_the_message_once() {
     let item = bench.space.state().items.iter().next_back().unwrap();
     assert_eq!(item.to, Some(vec![agent()]));
     let effects = bench.report(Report::Ended(turn, TurnOutcome::Completed));
-    assert_eq!((orders(&effects), bench.stage("r1")), (vec![], Stage::Finished));
+    assert_eq!((orders(&effects), bench.stage("r1")), (vec![], ReceiptStage::Finished));
     bench.command(None, ConversationCommand::Target(super::super::command::TargetCommand::Only(twice)));
     assert_eq!(bench.space.state().targets.effective(), Some(&[agent()][..]));
     assert_eq!(orders(&bench.command(None, say_to_targets()).0).len(), 1);

@@ -7,7 +7,7 @@ use super::super::event::{SpaceEvent, StreamFrame};
 use super::super::item::ToolResultPart;
 use super::super::question::QuestionDetail;
 use super::super::roster::AgentRequest;
-use super::super::state::State;
+use super::super::state::SpaceState;
 use super::*;
 
 fn listed(bench: &Bench) -> Vec<Envelope> {
@@ -18,7 +18,7 @@ fn listed(bench: &Bench) -> Vec<Envelope> {
 fn call(bench: &mut Bench, status: ToolStatus, done: bool) -> Vec<SpaceEffect> {
     let (name, title, input) = ("Bash".to_owned(), "ls".to_owned(), json!({ "command": "ls" }));
     let output = vec![ToolResultPart::Text("a\n".to_owned())];
-    let body = Body::Tool(ToolCall { name, title, kind: ToolKind::Execute, input, status, output });
+    let body = ItemBody::Tool(ToolCall { name, title, kind: ToolKind::Execute, input, status, output });
     bench.report(Report::Item { key: "call".into(), body, done })
 }
 
@@ -101,7 +101,7 @@ fn a_proposal_that_is_denied_in_words_is_rejected_for_that_reason() {
 #[test]
 fn a_stream_is_opened_for_the_newest_request_once() {
     let mut bench = Bench::ready();
-    bench.report(Report::Ready(Capabilities { calls: vec!["stream".to_owned()], ..capable() }));
+    bench.report(Report::Ready(ReportedCapabilities { calls: vec!["stream".to_owned()], ..capable() }));
     let call = Call::OpenStream { description: Some("clock".to_owned()) };
     let (_, asked) = bench.command(None, ConversationCommand::Call(Some(agent()), call));
     assert_eq!(asked, None, "the agent answers later");
@@ -128,7 +128,7 @@ fn a_call_without_a_question_is_listed_while_it_runs() {
     // A call that produces output is running.
     let body = |status| {
         let (name, title, input, output) = ("t".to_owned(), "T".to_owned(), Value::Null, Vec::new());
-        Body::Tool(ToolCall { name, title, kind: ToolKind::Other, input, status, output })
+        ItemBody::Tool(ToolCall { name, title, kind: ToolKind::Other, input, status, output })
     };
     bench.report(Report::Item { key: "other".into(), body: body(ToolStatus::Running), done: false });
     bench.report(Report::Grew { key: "other".into(), text: "out".to_owned(), tokens: None });
@@ -140,8 +140,8 @@ fn an_item_is_listed_when_it_is_complete() {
     let mut bench = Bench::ready();
     bench.say("r1", "go");
     let before = listed(&bench).len();
-    let text = |text: &str| Body::Text { text: text.to_owned(), attachments: vec![] };
-    let thought = Body::Thought { text: "hm".to_owned(), action: None, tokens: None };
+    let text = |text: &str| ItemBody::Text { text: text.to_owned(), attachments: vec![] };
+    let thought = ItemBody::Thought { text: "hm".to_owned(), action: None, tokens: None };
     bench.report(Report::Item { key: "long".into(), body: text("lo"), done: false });
     bench.report(Report::Item { key: "thought".into(), body: thought, done: false });
     bench.pass(1_000);
@@ -180,7 +180,7 @@ fn a_pause_names_the_participant_that_requested_it() {
 
 #[test]
 fn the_last_frame_of_a_stream_may_come_after_its_end() {
-    let mut state = State::new("test", me());
+    let mut state = SpaceState::new("test", me());
     let frame = |mark: u64| StreamFrame {
         stream: "stream-1".into(),
         payload: json!({ "mark": mark }),

@@ -3,17 +3,17 @@
 use serde_json::json;
 
 use super::super::command::{ConversationCommand, SpaceRefusal};
-use super::super::harness::{AgentOption, Call, Capabilities, Order, Report};
-use super::super::item::{Body, Level};
+use super::super::harness::{AgentOption, Call, Order, Report, ReportedCapabilities};
+use super::super::item::{ItemBody, NoticeLevel};
 use super::super::machine::{SpaceEffect, SpaceInput};
 use super::super::roster::{AgentReply, AgentRequest, LoginStatus};
 use super::{Bench, ParticipantId, agent};
-use crate::receipt::Stage;
-use crate::slash::{self, Slash};
+use crate::receipt::ReceiptStage;
+use crate::slash::{self, SlashCommand};
 
 fn command(line: &str) -> ConversationCommand {
     match slash::parse(line) {
-        Ok(Slash::Space(command)) => command,
+        Ok(SlashCommand::Space(command)) => command,
         other => panic!("{line} is {other:?}"),
     }
 }
@@ -78,7 +78,7 @@ fn an_agent_that_has_not_joined_or_lacks_the_call_is_asked_outside_the_conversat
     let refused = bench.refused(command("/mcp reconnect desk"));
     assert_eq!(
         refused,
-        SpaceRefusal::NotSupported(agent(), "answer the call `mcp`".into()),
+        SpaceRefusal::NotSupported(agent(), "run the command \"mcp\"".into()),
         "only the agent can do that"
     );
 }
@@ -87,10 +87,10 @@ fn an_agent_that_has_not_joined_or_lacks_the_call_is_asked_outside_the_conversat
 fn a_running_agent_that_supports_the_call_is_asked_directly() {
     let mut bench = Bench::ready();
     let named = |id: &str| AgentOption { id: id.into(), title: id.into() };
-    let able = Capabilities {
+    let able = ReportedCapabilities {
         calls: vec!["status".into(), "mcp".into()],
         models: vec![named("small"), named("demo")],
-        ..Capabilities::default()
+        ..ReportedCapabilities::default()
     };
     bench.report(Report::Ready(able));
     for line in ["/status", "/status demo", "/mcp", "/mcp demo"] {
@@ -119,7 +119,7 @@ fn a_managed_request_is_announced_answered_and_stored() {
     let answered = |effect: &SpaceEffect| matches!(effect, SpaceEffect::Answer(_, Ok(done)) if done.lines == ["Chat goes to codex."]);
     assert!(effects.iter().any(answered), "{effects:?}");
     assert_eq!(bench.space.state().targets.effective(), Some(&["codex".into()][..]));
-    assert_eq!(bench.stage("r1"), Stage::Finished);
+    assert_eq!(bench.stage("r1"), ReceiptStage::Finished);
     let (effects, again) = bench.command(Some("r1"), command("/agent codex"));
     assert!(again.unwrap().unwrap().duplicate && !effects.iter().any(|one| matches!(one, SpaceEffect::Manage { .. })));
     let late = bench.handle(SpaceInput::Managed(number, Ok(AgentReply::Done("twice".into()))));
@@ -149,9 +149,9 @@ fn a_refused_request_fails_its_receipt_and_a_late_result_is_announced() {
     let (number, _, _) = engine_request(&mut bench, Some("r1"), "/login demo");
     let effects = bench.handle(SpaceInput::Managed(number, Err(SpaceRefusal::NoSuchAgent("demo".into()))));
     assert!(effects.iter().any(|one| matches!(one, SpaceEffect::Answer(_, Err(SpaceRefusal::NoSuchAgent(_))))));
-    assert!(matches!(bench.stage("r1"), Stage::Failed(_)));
+    assert!(matches!(bench.stage("r1"), ReceiptStage::Failed(_)));
     let done = LoginStatus { success: true, ..LoginStatus::default() };
-    bench.handle(SpaceInput::Announced(Level::Info, AgentReply::LoggedIn { agent: "One".into(), done }));
+    bench.handle(SpaceInput::Announced(NoticeLevel::Info, AgentReply::LoggedIn { agent: "One".into(), done }));
     let last = bench.space.state().items.iter().next_back().unwrap().body.clone();
-    assert!(matches!(last, Body::Notice { lines, .. } if lines == ["One Login", "  ✓ Logged in."]));
+    assert!(matches!(last, ItemBody::Notice { lines, .. } if lines == ["One Login", "  ✓ Logged in."]));
 }

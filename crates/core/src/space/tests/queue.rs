@@ -11,9 +11,9 @@ fn sent(effects: &[SpaceEffect]) -> Vec<&str> {
     told.collect()
 }
 
-fn texts(bench: &Bench) -> Vec<(String, Progress)> {
+fn texts(bench: &Bench) -> Vec<(String, ItemProgress)> {
     let text = |item: &std::sync::Arc<crate::space::item::Item>| match &item.body {
-        Body::Text { text, .. } => Some((text.clone(), item.progress)),
+        ItemBody::Text { text, .. } => Some((text.clone(), item.progress)),
         _ => None,
     };
     bench.space.state().items.iter().filter_map(text).collect()
@@ -32,12 +32,12 @@ fn a_message_is_queued_until_it_is_delivered() {
     let mut bench = Bench::ready();
     assert!(!bench.say("r1", "one").queued);
     assert!(bench.say("r2", "two").queued);
-    let one = ("one".to_owned(), Progress::Done);
-    assert_eq!(texts(&bench), [one.clone(), ("two".to_owned(), Progress::Queued)]);
+    let one = ("one".to_owned(), ItemProgress::Done);
+    assert_eq!(texts(&bench), [one.clone(), ("two".to_owned(), ItemProgress::Queued)]);
     assert_eq!(sent(&bench.report(ended("turn-1"))), ["two"]);
-    assert_eq!(texts(&bench)[1].1, Progress::Queued, "the agent does not have it yet");
+    assert_eq!(texts(&bench)[1].1, ItemProgress::Queued, "the agent does not have it yet");
     bench.report(Report::Delivered(TurnId::from("turn-2")));
-    assert_eq!(texts(&bench), [one, ("two".to_owned(), Progress::Done)]);
+    assert_eq!(texts(&bench), [one, ("two".to_owned(), ItemProgress::Done)]);
     assert!(!bench.space.is_queued(&id("r2")));
     assert_eq!(bench.space.command_of(&TurnId::from("turn-2")), Some(&id("r2")));
 }
@@ -60,7 +60,7 @@ fn a_message_that_interrupts_comes_before_those_that_wait() {
     let (effects, again) = bench.command(Some("r3"), now.clone());
     assert!(sent(&effects).is_empty() && again.unwrap().unwrap().duplicate);
     bench.report(Report::Acked(AckedOrder::Interrupt, Ok(())));
-    assert_eq!(bench.stage("r3"), Stage::Accepted, "the interrupt is not the message");
+    assert_eq!(bench.stage("r3"), ReceiptStage::Accepted, "the interrupt is not the message");
     assert_eq!(sent(&bench.report(Report::Ended(TurnId::from("turn-1"), TurnOutcome::Cancelled))), ["now"]);
     assert_eq!(sent(&bench.report(ended("turn-3"))), ["two"]);
     bench.report(ended("turn-2"));
@@ -79,8 +79,8 @@ fn queued_messages_of_an_ended_agent_are_cut_unless_the_space_is_suspended() {
         }
         bench.report(Report::Gone(None));
         let (progress, stage) = match suspended {
-            false => (Progress::Cut, Stage::Failed("demo was shut down".into())),
-            true => (Progress::Queued, Stage::Accepted),
+            false => (ItemProgress::Cut, ReceiptStage::Failed("demo was shut down".into())),
+            true => (ItemProgress::Queued, ReceiptStage::Accepted),
         };
         assert_eq!(texts(&bench)[1], ("two".to_owned(), progress));
         assert_eq!(bench.stage("r2"), stage);
@@ -105,20 +105,20 @@ fn queued_messages_are_delivered_in_order_after_a_restart() {
         item: None,
     };
     // The item of the third message was not stored in time.
-    let items = items.into_iter().filter(|item| !matches!(&item.body, Body::Text { text, .. } if text == "three"));
+    let items = items.into_iter().filter(|item| !matches!(&item.body, ItemBody::Text { text, .. } if text == "three"));
     let queued = vec![queued("r2", "two"), queued("r3", "three")];
     let left = RestoredSpace { items: items.collect(), queued, was_running: false, epoch: 7 };
     let now = Now { steady: Instant::now(), time: SystemTime::UNIX_EPOCH };
-    let (space, _) = Space::restore("test", me(), left, None, now);
+    let (space, _) = SpaceMachine::restore("test", me(), left, None, now);
     let mut bench = Bench { space, ..Bench::new() };
-    let (done, waits) = (Progress::Done, Progress::Queued);
+    let (done, waits) = (ItemProgress::Done, ItemProgress::Queued);
     assert_eq!(texts(&bench), [("one".to_owned(), done), ("two".to_owned(), waits)]);
     bench.handle(SpaceInput::Enrol(agent(), &[]));
-    assert_eq!(bench.stage("r2"), Stage::Accepted);
+    assert_eq!(bench.stage("r2"), ReceiptStage::Accepted);
     assert_eq!(sent(&bench.report(Report::Ready(capable()))), ["two"]);
     assert_eq!(sent(&bench.report(ended("turn-3"))), ["three"]);
     bench.report(ended("turn-4"));
-    assert_eq!((bench.stage("r2"), bench.stage("r3")), (Stage::Finished, Stage::Finished));
+    assert_eq!((bench.stage("r2"), bench.stage("r3")), (ReceiptStage::Finished, ReceiptStage::Finished));
     assert_eq!(texts(&bench), ["one", "two", "three"].map(|text| (text.to_owned(), done)));
     assert_eq!(
         bench.command(None, ConversationCommand::Help).1.unwrap().unwrap().receipt.request_id.as_str(),

@@ -56,8 +56,8 @@ impl AuditLogFile {
         }
     }
 
-    /// Ensures that the open file is the current log, starts with a header, and ends with a complete line. Returns the
-    /// length of the file.
+    /// Ensures that the open file is the current log and ends with a complete line. Appends a header if the file is
+    /// empty or was just opened. Returns the length of the file.
     fn current(&mut self) -> io::Result<u64> {
         let named = fs::symlink_metadata(&self.path).ok().map(|named| (named.dev(), named.ino()));
         let same = match &self.file {

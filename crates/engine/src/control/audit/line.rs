@@ -155,7 +155,7 @@ fn short(text: &str) -> String {
     beginning(text, MAX_LOGGED_NAME_BYTES)
 }
 
-/// Truncates text to at most `bytes` bytes without splitting a character, and marks a truncation with an ellipsis.
+/// Truncates text to at most `bytes` bytes without splitting a character, and appends an ellipsis to truncated text.
 fn beginning(text: &str, bytes: usize) -> String {
     if text.len() <= bytes {
         return text.to_owned();

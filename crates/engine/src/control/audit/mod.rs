@@ -1,4 +1,4 @@
-//! Audit log of control messages and their results. Each entry is a line with a JSON object. Its keys are short; a
+//! Audit log of control messages and their results. Each entry is a line with a JSON object. The keys are short; a
 //! header line in each file explains them. Files are append-only, private and rotated; several processes may write to
 //! the same log.
 //!
@@ -24,7 +24,6 @@ use wh_wire::socket::AuditRecord;
 
 use file::AuditLogFile;
 
-/// Settings of the audit log.
 #[derive(Debug, Clone)]
 pub struct AuditOptions {
     /// Name of the writing program: `wh-daemon` or `wh`.
@@ -57,7 +56,7 @@ pub enum LoggedText {
 
 /// Writer of the audit log. Dropping it waits until all recorded entries are written.
 #[derive(Debug)]
-pub struct Audit {
+pub struct AuditWriter {
     queue: Arc<AuditQueue>,
     texts: LoggedText,
     thread: Option<JoinHandle<()>>,
@@ -93,7 +92,7 @@ impl AuditQueue {
     }
 }
 
-impl Audit {
+impl AuditWriter {
     /// Opens the log, and starts the thread that writes it.
     pub fn open(path: impl Into<PathBuf>, options: AuditOptions) -> io::Result<Self> {
         let (queue, texts) = (Arc::new(AuditQueue::default()), options.texts);
@@ -141,7 +140,7 @@ impl Audit {
     }
 }
 
-impl Drop for Audit {
+impl Drop for AuditWriter {
     fn drop(&mut self) {
         self.queue.lock().closed = true;
         self.queue.more.notify_one();

@@ -42,7 +42,7 @@ fn ids(path: &Path, filter: &AuditFilter) -> Vec<String> {
 fn an_entry_has_short_keys_that_the_header_explains_and_every_field_of_the_protocol() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log/control.jsonl");
-    let audit = Audit::open(&path, options()).unwrap();
+    let audit = AuditWriter::open(&path, options()).unwrap();
     let ack = AuditRecord {
         sender: Some("ada".to_owned()),
         by: Some("ada@crew".to_owned()),
@@ -82,7 +82,7 @@ fn a_text_is_truncated_as_configured() {
     let logged = |texts| {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("control.jsonl");
-        let audit = Audit::open(&path, AuditOptions { texts, ..options() }).unwrap();
+        let audit = AuditWriter::open(&path, AuditOptions { texts, ..options() }).unwrap();
         audit.record(AuditRecord { text: Some("größe\nmehr".to_owned()), ..record(AuditAction::Request, "r1", 0) });
         drop(audit);
         written(&path)[1]["msg"].clone()
@@ -98,7 +98,7 @@ fn text_that_is_not_logged_is_not_queued() {
     let waits = |texts| {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("control.jsonl");
-        let audit = Audit::open(&path, AuditOptions { texts, ..options() }).unwrap();
+        let audit = AuditWriter::open(&path, AuditOptions { texts, ..options() }).unwrap();
         let lock = File::open(format!("{}.lock", path.display())).unwrap();
         let lock = Flock::lock(lock, FlockArg::LockExclusive).map_err(|(_, error)| error).unwrap();
         // The thread takes the first record and waits for the lock; the second one stays in the queue.
@@ -120,7 +120,7 @@ fn text_that_is_not_logged_is_not_queued() {
 fn untrusted_names_neither_break_a_line_nor_fill_the_disk() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("control.jsonl");
-    let audit = Audit::open(&path, options()).unwrap();
+    let audit = AuditWriter::open(&path, options()).unwrap();
     audit.record(record(AuditAction::Request, "r\n{\"k\":\"h\"}", 0));
     audit.record(record(AuditAction::Request, &"x".repeat(1 << 20), 0));
     drop(audit);
@@ -133,7 +133,7 @@ fn untrusted_names_neither_break_a_line_nor_fill_the_disk() {
 fn a_reader_finds_by_every_field_and_expands_the_keys() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("control.jsonl");
-    let audit = Audit::open(&path, options()).unwrap();
+    let audit = AuditWriter::open(&path, options()).unwrap();
     audit.record(AuditRecord { sender: Some("ada".to_owned()), ..record(AuditAction::Request, "r1", 0) });
     audit.record(AuditRecord { result: Some(ControlResult::NotLive), ..record(AuditAction::Ack, "r1", 1) });
     let mut other = record(AuditAction::Request, "r2", 2);
@@ -182,7 +182,7 @@ fn a_log_of_another_daemon_is_read_by_its_own_header() {
 fn a_torn_line_costs_only_itself() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("control.jsonl");
-    let first = Audit::open(&path, options()).unwrap();
+    let first = AuditWriter::open(&path, options()).unwrap();
     first.record(record(AuditAction::Request, "r1", 0));
     assert!(first.flush(FLUSH_TIMEOUT));
     let tear = || OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"v\":1,\"k\":\"e\",\"ri").unwrap();
@@ -193,7 +193,7 @@ fn a_torn_line_costs_only_itself() {
     first.record(record(AuditAction::Request, "r2", 1));
     drop(first);
     tear();
-    Audit::open(&path, options()).unwrap().record(record(AuditAction::Request, "r3", 2));
+    AuditWriter::open(&path, options()).unwrap().record(record(AuditAction::Request, "r3", 2));
     assert_eq!(ids(&path, &AuditFilter::default()), ["r1", "r2", "r3"]);
     assert_eq!(read(&path, &AuditFilter::default()).unwrap().unreadable, 2);
 }
@@ -202,7 +202,7 @@ fn a_torn_line_costs_only_itself() {
 fn a_large_log_is_rotated_and_the_oldest_is_removed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("control.jsonl");
-    let audit = Audit::open(&path, AuditOptions { rotate_at: 2000, keep: 2, ..options() }).unwrap();
+    let audit = AuditWriter::open(&path, AuditOptions { rotate_at: 2000, keep: 2, ..options() }).unwrap();
     for number in 0..50 {
         audit.record(record(AuditAction::Request, &format!("r{number}"), number));
         assert!(audit.flush(FLUSH_TIMEOUT));
@@ -226,7 +226,7 @@ fn a_large_log_is_rotated_and_the_oldest_is_removed() {
 fn two_writers_lose_nothing_when_the_log_is_rotated() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("control.jsonl");
-    let open = || Audit::open(&path, AuditOptions { rotate_at: 5000, keep: 100, ..options() }).unwrap();
+    let open = || AuditWriter::open(&path, AuditOptions { rotate_at: 5000, keep: 100, ..options() }).unwrap();
     let (one, other) = (open(), open());
     std::thread::scope(|scope| {
         for (name, audit) in [("a", &one), ("b", &other)] {
@@ -251,7 +251,7 @@ fn two_writers_lose_nothing_when_the_log_is_rotated() {
 fn records_beyond_the_queue_are_counted_in_the_log() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("control.jsonl");
-    let audit = Audit::open(&path, AuditOptions { max_queued: 10, ..options() }).unwrap();
+    let audit = AuditWriter::open(&path, AuditOptions { max_queued: 10, ..options() }).unwrap();
     // The log is locked by another process: the thread waits, the callers do not.
     let lock = File::open(format!("{}.lock", path.display())).unwrap();
     let lock = Flock::lock(lock, FlockArg::LockExclusive).map_err(|(_, error)| error).unwrap();
@@ -273,7 +273,7 @@ fn records_beyond_the_queue_are_counted_in_the_log() {
 fn failed_writes_are_counted_in_the_log_later() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log/control.jsonl");
-    let audit = Audit::open(&path, options()).unwrap();
+    let audit = AuditWriter::open(&path, options()).unwrap();
     let away = folder.path().join("away");
     fs::rename(path.parent().unwrap(), &away).unwrap();
     audit.record(record(AuditAction::Request, "r1", 0));
@@ -292,6 +292,6 @@ fn a_log_is_not_written_through_a_link() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("control.jsonl");
     std::os::unix::fs::symlink(folder.path().join("elsewhere"), &path).unwrap();
-    assert!(Audit::open(&path, options()).is_err());
+    assert!(AuditWriter::open(&path, options()).is_err());
     assert!(!folder.path().join("elsewhere").exists());
 }

@@ -10,7 +10,6 @@ use wh_core::reason::Reason;
 /// the shared folder.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReferenceProblem {
-    /// The path is relative.
     #[error("content_ref.path must be absolute")]
     NotAbsolute,
     /// The path contains `..`.
@@ -43,7 +42,7 @@ pub enum ReferenceProblem {
     #[error("content_ref: the file belongs to another user")]
     Foreign,
     /// The size of the file differs from `size_bytes` of the reference.
-    #[error("content_ref: size_bytes is {stated}, but the file has {actual} bytes or more")]
+    #[error("content_ref: size_bytes is {stated}, but the file has {actual} bytes")]
     Size {
         /// Size in the reference.
         stated: u64,
@@ -61,19 +60,16 @@ pub enum ReferenceProblem {
     /// The digest of the file differs from `sha256` of the reference.
     #[error("content_ref: the file's SHA-256 digest differs from sha256")]
     Digest,
-    /// The text is not UTF-8.
     #[error("content_ref: the file is not valid UTF-8 at byte {0}")]
     NotUtf8(usize),
     /// The text is empty or only white space.
     #[error("content_ref: the text is blank")]
     Blank,
-    /// The reference has expired.
     #[error("content_ref: the reference expired at {0}")]
     Expired(String),
     /// The expiry time cannot be parsed.
     #[error("content_ref.expires_at must be an RFC 3339 time, not {0:?}")]
     NoTime(String),
-    /// The file cannot be read.
     #[error("content_ref: cannot read the file: {0}")]
     Unreadable(String),
 }

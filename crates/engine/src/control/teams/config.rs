@@ -9,7 +9,7 @@ use wh_core::gate::{InvalidRule, Member, Role, Rule, Team};
 use super::is_name;
 
 #[derive(Deserialize)]
-struct Config {
+struct TeamConfig {
     #[serde(default)]
     members: Vec<ConfigMember>,
     #[serde(default)]
@@ -51,7 +51,7 @@ fn objects(config: &Value) -> Result<(), String> {
 /// Converts a configuration to a team.
 pub(super) fn read(team: &str, config: &Value) -> Result<Team, String> {
     objects(config)?;
-    let config = Config::deserialize(config).map_err(|error| error.to_string())?;
+    let config = TeamConfig::deserialize(config).map_err(|error| error.to_string())?;
     let mut read = Team::default();
     let mut aliases = Vec::new();
     for member in config.members {
@@ -95,7 +95,8 @@ pub(super) fn remove_member(config: &mut Value, member: &str) -> Result<bool, St
     Ok(members.len() < before)
 }
 
-/// Adds a member to a configuration, and keeps all other fields. Returns true if the configuration changed.
+/// Adds a member to a configuration, or changes the role of an existing member, and keeps all other fields. Returns
+/// true if the configuration changed.
 pub(super) fn add_member(config: &mut Value, team: &str, member: &str, role: Option<&str>) -> Result<bool, String> {
     let Some(fields) = config.as_object_mut() else { return Err("the file must contain a JSON object".to_owned()) };
     let Some(members) = fields.entry("members").or_insert_with(|| json!([])).as_array_mut() else {

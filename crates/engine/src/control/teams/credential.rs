@@ -18,15 +18,15 @@ const TOKEN_BYTES: usize = 32;
 
 /// Secret token of a member. Its `Debug` output does not contain the secret.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Token(String);
+pub struct MemberToken(String);
 
-impl fmt::Debug for Token {
+impl fmt::Debug for MemberToken {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Token(…)")
+        formatter.write_str("MemberToken(…)")
     }
 }
 
-impl Token {
+impl MemberToken {
     /// Generates a token from the system's random source.
     pub fn new() -> io::Result<Self> {
         let mut bytes = [0; TOKEN_BYTES];
@@ -41,11 +41,11 @@ impl Token {
 }
 
 /// Reads a token from a file that only the current user may use. A malformed or short token is refused.
-pub(super) fn read(path: &Path) -> io::Result<Token> {
+pub(super) fn read(path: &Path) -> io::Result<MemberToken> {
     let text = private::read(path, true, 1024)?;
     let token = text.trim();
     match URL_SAFE_NO_PAD.decode(token) {
-        Ok(bytes) if bytes.len() >= TOKEN_BYTES => Ok(Token(token.to_owned())),
+        Ok(bytes) if bytes.len() >= TOKEN_BYTES => Ok(MemberToken(token.to_owned())),
         _ => Err(super::named(path, "not a token of 32 bytes in base64url; remove the file, and add the member again")),
     }
 }

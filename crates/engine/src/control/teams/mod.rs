@@ -14,7 +14,7 @@ mod credential;
 #[cfg(test)]
 mod tests;
 
-pub use credential::Token;
+pub use credential::MemberToken;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -117,7 +117,7 @@ impl Teams {
         let credential = self.credential_path(team, member);
         private::folder(&folder.join("credentials"))?;
         if fs::symlink_metadata(&credential).is_err() {
-            private::write(&credential, format!("{}\n", Token::new()?.as_str()).as_bytes())?;
+            private::write(&credential, format!("{}\n", MemberToken::new()?.as_str()).as_bytes())?;
         }
         if changed {
             write_config(&path, &config)?;
@@ -152,12 +152,12 @@ impl Teams {
     }
 
     /// Reads the token of a member, for a client that runs as the same user.
-    pub fn credential(&self, team: &str, member: &str) -> io::Result<Token> {
+    pub fn credential(&self, team: &str, member: &str) -> io::Result<MemberToken> {
         credential::read(&self.credential_path(team, member))
     }
 
     /// Returns one readable token per team, for a client that runs as the same user.
-    pub fn credentials(&self) -> Vec<Token> {
+    pub fn credentials(&self) -> Vec<MemberToken> {
         let of_team = |(team, members): (&String, &wh_core::gate::Team)| {
             members.members.keys().find_map(|member| self.credential(team, member).ok())
         };
@@ -238,7 +238,8 @@ fn check_names(names: &[&str]) -> io::Result<()> {
         Some(name) => Err(io::Error::new(
             io::ErrorKind::InvalidInput,
             format!(
-                "{name:?} is not a valid name of a team or member; use at most 64 letters, digits, \".\", \"_\" and \"-\""
+                "{name:?} is not a valid name of a team or member; use at most 64 letters, digits, \".\", \"_\" \
+                 and \"-\", and do not begin with \".\""
             ),
         )),
         None => Ok(()),

@@ -1,10 +1,10 @@
 //! An agent without a resume id, unless a prompt "call me NAME" sets one.
 
 use wh_agents::interface::{
-    Agent, AgentFacts, BoxFuture, Harness, HarnessTaskChannels, Installation, LoginState, QueryContext, Readiness,
-    Start, StartError,
+    Agent, AgentFacts, AgentStartError, BoxFuture, Harness, HarnessTaskChannels, Installation, LoginState,
+    QueryContext, Readiness, StartOptions,
 };
-use wh_core::space::harness::{Call, Capabilities, Order, Report, TurnOutcome};
+use wh_core::space::harness::{Call, Order, Report, ReportedCapabilities, TurnOutcome};
 
 pub(super) struct Mute;
 
@@ -17,7 +17,7 @@ impl Agent for Mute {
         Box::pin(async { Readiness { installation: Installation::BuiltIn, login: LoginState::NotNeeded, hint: None } })
     }
 
-    fn start(&self, start: Start) -> BoxFuture<'_, Result<Harness, StartError>> {
+    fn start(&self, start: StartOptions) -> BoxFuture<'_, Result<Harness, AgentStartError>> {
         Box::pin(async move {
             assert!(start.resume.is_none(), "it has no conversation to resume");
             let (harness, inside) = Harness::new();
@@ -28,7 +28,7 @@ impl Agent for Mute {
 }
 
 async fn live(mut inside: HarnessTaskChannels) {
-    let can = Capabilities { calls: vec!["restart".into()], ..Capabilities::default() };
+    let can = ReportedCapabilities { calls: vec!["restart".into()], ..ReportedCapabilities::default() };
     let _ = inside.reports.send(Report::Ready(can)).await;
     while let Some(order) = inside.orders.recv().await {
         let reports = match order {

@@ -26,7 +26,7 @@ fn a_stop_keeps_agent_sessions_unless_it_ends_them() {
         life.turn(&session, "hello after").await;
         let items = life.items(&session).await;
         let said =
-            |words: &str| items.iter().any(|item| matches!(&item.body, Body::Text { text, .. } if text == words));
+            |words: &str| items.iter().any(|item| matches!(&item.body, ItemBody::Text { text, .. } if text == words));
         assert!(said("hello before") && said("hello after"));
         assert!(notices(&items).iter().any(|notice| notice.contains("restarted")), "{:?}", notices(&items));
         life.sessions.stop(true).await;

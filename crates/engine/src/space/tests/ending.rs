@@ -9,7 +9,7 @@ use super::*;
 async fn stubborn() -> (RunningSpace, Mirror, RequestId) {
     let running = RunningSpace::start("test", me());
     let harness = Harness::run(|inside| async move {
-        let ready = Capabilities { interrupts: true, ..Capabilities::default() };
+        let ready = ReportedCapabilities { interrupts: true, ..ReportedCapabilities::default() };
         inside.reports.send(Report::Ready(ready)).await.unwrap();
         std::future::pending::<()>().await;
         drop(inside);
@@ -28,7 +28,7 @@ fn gone(mirror: &Mirror) -> Option<Option<String>> {
     }
 }
 
-fn stage(mirror: &Mirror, id: &RequestId) -> Stage {
+fn stage(mirror: &Mirror, id: &RequestId) -> ReceiptStage {
     mirror.state().receipts.get(id).unwrap().stage.clone()
 }
 
@@ -39,7 +39,7 @@ async fn an_agent_that_does_not_end_is_killed_and_reported() {
     mirror.catch_up().await.unwrap();
     let why = gone(&mirror).expect("the agent is gone").expect("with a reason");
     assert!(why.contains("was killed"), "{why}");
-    assert_eq!(stage(&mirror, &request), Stage::Failed(why.into()), "the command has failed");
+    assert_eq!(stage(&mirror, &request), ReceiptStage::Failed(why.into()), "the command has failed");
 }
 
 #[tokio::test(start_paused = true)]
@@ -50,7 +50,7 @@ async fn an_immediate_end_does_not_wait_for_the_agent() {
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
     mirror.catch_up().await.unwrap();
     assert_eq!(gone(&mirror), Some(None), "a requested end has no reason");
-    assert_eq!(stage(&mirror, &request), Stage::Failed("fake was shut down".into()));
+    assert_eq!(stage(&mirror, &request), ReceiptStage::Failed("fake was shut down".into()));
 }
 
 #[tokio::test(start_paused = true)]
@@ -70,7 +70,7 @@ async fn an_ignored_shutdown_kills_the_agent() {
     let (running, mut mirror, request) = stubborn().await;
     running.space.command(me(), None, ConversationCommand::Shutdown("fake".into(), None)).await.unwrap().unwrap();
     until(&mut mirror, |mirror| gone(mirror).is_some()).await;
-    assert!(matches!(stage(&mirror, &request), Stage::Failed(why) if why.message.contains("was killed")));
+    assert!(matches!(stage(&mirror, &request), ReceiptStage::Failed(why) if why.message.contains("was killed")));
 }
 
 #[tokio::test(start_paused = true)]
@@ -85,6 +85,6 @@ async fn an_order_that_could_not_be_given_has_failed() {
     }
     assert!(ids.len() > 1);
     for id in ids {
-        assert_eq!(stage(&mirror, &id), Stage::Failed("the queue of orders to the agent is full".into()));
+        assert_eq!(stage(&mirror, &id), ReceiptStage::Failed("the queue of orders to the agent is full".into()));
     }
 }

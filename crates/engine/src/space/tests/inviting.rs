@@ -6,14 +6,14 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::mpsc;
 use wh_agents::Catalog;
 use wh_agents::interface::{
-    Agent, AgentFacts, BoxFuture, Harness, HarnessTaskChannels, Installation, LoginState, ManageError, QueryContext,
-    Readiness, Resume, SavedConversation, Start, StartError,
+    Agent, AgentFacts, AgentStartError, BoxFuture, Harness, HarnessTaskChannels, Installation, LoginState, ManageError,
+    QueryContext, Readiness, ResumeSelector, SavedConversation, StartOptions,
 };
-use wh_agents::manage::{Launch, LoginWay};
-use wh_core::receipt::Stage;
+use wh_agents::manage::{LaunchSpec, LoginAction};
+use wh_core::receipt::ReceiptStage;
 use wh_core::space::command::{ConversationCommand, SpaceRefusal};
 use wh_core::space::event::Activity;
-use wh_core::space::harness::{Call, Capabilities, Order, Report};
+use wh_core::space::harness::{Call, Order, Report, ReportedCapabilities};
 use wh_core::space::roster::{AgentReply, AgentRequest, LoginMethod, LoginStatus, RunningCard, conversation_id};
 
 use super::super::{Roster, RunningSpace};
@@ -22,7 +22,7 @@ use super::{me, until};
 /// An agent that passes each start to the test.
 struct Fake {
     checks: Mutex<u32>,
-    starts: mpsc::Sender<(Start, HarnessTaskChannels)>,
+    starts: mpsc::Sender<(StartOptions, HarnessTaskChannels)>,
 }
 
 impl Agent for Fake {
@@ -52,7 +52,7 @@ impl Agent for Fake {
         Box::pin(async move { Ok(both) })
     }
 
-    fn start(&self, start: Start) -> BoxFuture<'_, Result<Harness, StartError>> {
+    fn start(&self, start: StartOptions) -> BoxFuture<'_, Result<Harness, AgentStartError>> {
         Box::pin(async move {
             let (harness, inside) = Harness::new();
             self.starts.send((start, inside)).await.unwrap();
@@ -61,16 +61,16 @@ impl Agent for Fake {
     }
 }
 
-fn running() -> (RunningSpace, mpsc::Receiver<(Start, HarnessTaskChannels)>, Arc<Fake>) {
+fn running() -> (RunningSpace, mpsc::Receiver<(StartOptions, HarnessTaskChannels)>, Arc<Fake>) {
     let (starts, started) = mpsc::channel(8);
     let fake = Arc::new(Fake { checks: Mutex::new(0), starts });
     let catalog = Catalog::of(vec![Arc::clone(&fake) as Arc<dyn Agent>, Arc::new(wh_demo::Demo::default())]);
-    let start = Start { may_skip_permissions: true, ..Start::new("/somewhere") };
+    let start = StartOptions { may_skip_permissions: true, ..StartOptions::new("/somewhere") };
     (RunningSpace::with_roster("test", me(), Roster { catalog, start }), started, fake)
 }
 
 async fn ready(inside: &HarnessTaskChannels) {
-    inside.reports.send(Report::Ready(Capabilities::default())).await.unwrap();
+    inside.reports.send(Report::Ready(ReportedCapabilities::default())).await.unwrap();
 }
 
 /// Ends once its order channel is closed.
@@ -103,7 +103,7 @@ async fn an_invited_agent_uses_the_directory_of_the_space_and_resumes_its_conver
     assert_eq!(kept[1].id, conversation_id("fake", "secret-2"), "what the agent calls it stays inside");
     running.space.invite("fake", Some(kept[1].id.clone())).await.unwrap();
     let (start, inside) = started.recv().await.unwrap();
-    assert_eq!(start.resume, Some(Resume::Named("secret-2".into())));
+    assert_eq!(start.resume, Some(ResumeSelector::Named("secret-2".into())));
     assert!(start.may_skip_permissions && start.directory == std::path::Path::new("/somewhere"));
     ready(&inside).await;
     let mut mirror = running.space.mirror().await.unwrap();
@@ -144,8 +144,8 @@ async fn an_agent_in_the_space_is_restarted_to_resume_a_conversation() {
     assert!(started.try_recv().is_err(), "without a conversation it stays as it is");
     running.space.invite("fake", Some(conversation_id("fake", "secret-1"))).await.unwrap();
     let (start, second) = started.recv().await.unwrap();
-    assert_eq!(start.resume, Some(Resume::Named("secret-1".into())));
-    let _ = late.send(Report::Notice(wh_core::space::item::Level::Error, "from the grave".into())).await;
+    assert_eq!(start.resume, Some(ResumeSelector::Named("secret-1".into())));
+    let _ = late.send(Report::Notice(wh_core::space::item::NoticeLevel::Error, "from the grave".into())).await;
     ready(&second).await;
     let mut mirror = running.space.mirror().await.unwrap();
     until(&mut mirror, |mirror| mirror.state().activity(&"fake".into()) == Some(&Activity::Idle)).await;
@@ -183,7 +183,7 @@ async fn an_unknown_agent_or_conversation_is_refused() {
 }
 
 /// An agent whose commands are small scripts.
-struct Scripted(LoginWay, Mutex<LoginState>);
+struct Scripted(LoginAction, Mutex<LoginState>);
 
 impl Agent for Scripted {
     fn facts(&self) -> AgentFacts {
@@ -195,27 +195,27 @@ impl Agent for Scripted {
         Box::pin(async move { Readiness { installation: Installation::BuiltIn, login, hint: None } })
     }
 
-    fn login_way<'a>(&'a self, _here: &'a QueryContext) -> BoxFuture<'a, Result<LoginWay, ManageError>> {
+    fn login_way<'a>(&'a self, _here: &'a QueryContext) -> BoxFuture<'a, Result<LoginAction, ManageError>> {
         Box::pin(async { Ok(self.0.clone()) })
     }
 
-    fn start(&self, _start: Start) -> BoxFuture<'_, Result<Harness, StartError>> {
+    fn start(&self, _start: StartOptions) -> BoxFuture<'_, Result<Harness, AgentStartError>> {
         Box::pin(async { Ok(Harness::new().0) })
     }
 }
 
 fn scripted(script: &str) -> (RunningSpace, Arc<Scripted>) {
-    let mut launch = Launch::new("sh");
+    let mut launch = LaunchSpec::new("sh");
     launch.arguments = vec!["-c".into(), script.into()];
-    let way = LoginWay::Command { launch, method: LoginMethod::Browser };
+    let way = LoginAction::Command { launch, method: LoginMethod::Browser };
     let agent = Arc::new(Scripted(way, Mutex::new(LoginState::No)));
     let catalog = Catalog::of(vec![Arc::clone(&agent) as Arc<dyn Agent>]);
-    (RunningSpace::with_roster("test", me(), Roster { catalog, start: Start::new("/") }), agent)
+    (RunningSpace::with_roster("test", me(), Roster { catalog, start: StartOptions::new("/") }), agent)
 }
 
 fn notices(mirror: &wh_client::Mirror) -> String {
     let lines = mirror.state().items.iter().filter_map(|item| match &item.body {
-        wh_core::space::item::Body::Notice { lines, .. } => Some(lines.join("\n")),
+        wh_core::space::item::ItemBody::Notice { lines, .. } => Some(lines.join("\n")),
         _ => None,
     });
     lines.collect::<Vec<_>>().join("\n")
@@ -258,7 +258,7 @@ async fn a_login_without_an_address_is_answered_soon_and_its_end_is_told_in_the_
     let (running, agent) = scripted(&script);
     let login = ConversationCommand::Manage(Some("scripted".into()), AgentRequest::LogIn);
     let done = running.space.command(me(), None, login).await.unwrap().unwrap();
-    assert_eq!(done.receipt.stage, Stage::Finished);
+    assert_eq!(done.receipt.stage, ReceiptStage::Finished);
     assert_eq!(done.lines[1..3], ["  Opening browser…", "  waiting for a browser"], "{:?}", done.lines);
     let mut mirror = running.space.mirror().await.unwrap();
     std::fs::write(page, "").unwrap();
@@ -326,11 +326,11 @@ async fn the_status_of_a_running_agent_has_its_model_mode_conversation_and_turns
     assert_eq!(status.running, None);
     running.space.invite("fake", None).await.unwrap();
     let (_, mut inside) = started.recv().await.unwrap();
-    let able = Capabilities {
+    let able = ReportedCapabilities {
         model: Some("big".into()),
         mode: Some("plan".into()),
         calls: vec!["status".into()],
-        ..Capabilities::default()
+        ..ReportedCapabilities::default()
     };
     inside.reports.send(Report::Ready(able)).await.unwrap();
     inside.reports.send(Report::ResumeId(Some("secret-1".into()))).await.unwrap();

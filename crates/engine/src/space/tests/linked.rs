@@ -4,7 +4,7 @@ use futures_util::FutureExt;
 use tokio::io::BufReader;
 use tokio::net::UnixStream;
 use wh_client::link::{self, LinkEnd};
-use wh_client::{Gone, Space};
+use wh_client::{SessionGone, Space};
 
 use super::*;
 
@@ -26,7 +26,7 @@ fn linked(running: &RunningSpace) -> (Space, tokio::task::JoinHandle<LinkEnd>, t
     (space, tokio::spawn(link), stop)
 }
 
-fn shown(state: &wh_core::space::state::State) -> String {
+fn shown(state: &wh_core::space::state::SpaceState) -> String {
     serde_json::to_string(state).unwrap()
 }
 
@@ -39,11 +39,11 @@ async fn a_mirror_at_the_other_end_of_a_line_follows_the_space() {
     far.command(me(), None, say("from afar")).await.unwrap().unwrap();
     until(&mut mirror, |mirror| kinds(mirror).contains(&"chat".to_owned())).await;
     // Growth that is not an event arrives as well.
-    let body = Body::Text { text: "grow".to_owned(), attachments: Vec::new() };
+    let body = ItemBody::Text { text: "grow".to_owned(), attachments: Vec::new() };
     inside.reports.send(Report::Item { key: "k".to_owned(), body, done: false }).await.unwrap();
     inside.reports.send(Report::Grew { key: "k".to_owned(), text: "n".to_owned(), tokens: None }).await.unwrap();
     let grown = |mirror: &Mirror| {
-        mirror.state().items.iter().any(|item| matches!(&item.body, Body::Text { text, .. } if text == "grown"))
+        mirror.state().items.iter().any(|item| matches!(&item.body, ItemBody::Text { text, .. } if text == "grown"))
     };
     until(&mut mirror, grown).await;
     assert_eq!(far.history(10).await.unwrap().len(), running.space.history(10).await.unwrap().len());
@@ -72,7 +72,7 @@ async fn commands_through_a_line_keep_their_order() {
         .items
         .iter()
         .filter_map(|item| match &item.body {
-            Body::Text { text, .. } => Some(text.clone()),
+            ItemBody::Text { text, .. } => Some(text.clone()),
             _ => None,
         })
         .collect();
@@ -89,13 +89,13 @@ async fn the_end_of_a_line_has_a_reason_and_a_lost_one_has_none() {
     far.revision().await.unwrap();
     stop.send(()).unwrap();
     assert_eq!(link.await.unwrap(), LinkEnd::Over("the test is over".to_owned()));
-    assert_eq!(far.revision().await, Err(Gone));
+    assert_eq!(far.revision().await, Err(SessionGone));
 
     let (near, far) = UnixStream::pair().unwrap();
     let (reader, writer) = near.into_split();
     let (space, link) = link::connect(BufReader::new(reader), writer);
     let link = tokio::spawn(link);
     drop(far);
-    assert_eq!(space.revision().await, Err(Gone));
+    assert_eq!(space.revision().await, Err(SessionGone));
     assert_eq!(link.await.unwrap(), LinkEnd::Broken);
 }

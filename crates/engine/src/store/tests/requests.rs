@@ -84,7 +84,7 @@ async fn a_pending_request_is_cut_off_by_the_next_opening() {
     store.close().await.unwrap();
 
     let store = bench.open();
-    assert_eq!(store.opening(), &StoreOpening { epoch: 2, cut_off: 1, set_aside: None });
+    assert_eq!(store.opening(), &OpenedStore { epoch: 2, cut_off: 1, set_aside: None });
     assert_eq!(store.cut_off(10).await.unwrap(), [key("pending")]);
     let known = RequestEntry {
         fingerprint: "print".to_owned(),
@@ -100,7 +100,7 @@ async fn a_pending_request_is_cut_off_by_the_next_opening() {
     store.close().await.unwrap();
 
     let store = bench.open();
-    assert_eq!(store.opening(), &StoreOpening { epoch: 3, cut_off: 0, set_aside: None });
+    assert_eq!(store.opening(), &OpenedStore { epoch: 3, cut_off: 0, set_aside: None });
     assert_eq!(store.cut_off(10).await.unwrap(), []);
     assert_eq!(store.lookup(key("pending")).await.unwrap(), Some(known));
 }

@@ -1,9 +1,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use wh_client::{Attachment, ScreenRead, ToTerminal, Ui};
+use wh_client::{ScreenReadOptions, TerminalAttachment, Ui, UserTerminalMessage};
 use wh_core::input::Gesture;
-use wh_core::session::AnswerAt;
+use wh_core::session::AnswerTiming;
 
 use super::*;
 use crate::space::RunningSpace;
@@ -35,19 +35,19 @@ async fn output_before_a_terminal_is_attached_waits_for_it() {
     host.line.write_all(b"enter and the first frame").await.unwrap();
     host.drawn.send_replace(DrawProgress { typed: 0, change_count: change_count(&running).await });
     // The read is served after the report, and shows that nothing was read from the UI.
-    let shown = hosted.surface.read_screen(ScreenRead::default()).await.unwrap();
+    let shown = hosted.surface.read_screen(ScreenReadOptions::default()).await.unwrap();
     assert_eq!(wh_screen::render::plain(&shown.frame).trim(), "");
     let ((output, mut terminal), (_input, input), (_changes, changes)) =
         (mpsc::channel(8), mpsc::channel(1), mpsc::channel(1));
-    hosted.surface.attach(Attachment { size: SIZE, output, input, changes }).await.unwrap();
-    let Some(ToTerminal::Output(bytes)) = terminal.recv().await else { panic!("it is told what was drawn") };
+    hosted.surface.attach(TerminalAttachment { size: SIZE, output, input, changes }).await.unwrap();
+    let Some(UserTerminalMessage::Output(bytes)) = terminal.recv().await else { panic!("it is told what was drawn") };
     assert_eq!(&bytes[..], b"enter and the first frame");
 }
 
 #[tokio::test]
 async fn a_look_waits_until_the_ui_has_drawn_what_happened_before() {
     let (hosted, mut host, running) = hosted(false).await;
-    let looking = tokio::spawn(async move { hosted.surface.read_screen(ScreenRead::default()).await.unwrap() });
+    let looking = tokio::spawn(async move { hosted.surface.read_screen(ScreenReadOptions::default()).await.unwrap() });
     tokio::task::yield_now().await;
     host.line.write_all(b"the newest frame").await.unwrap();
     host.drawn.send_replace(DrawProgress { typed: 0, change_count: change_count(&running).await });
@@ -116,12 +116,12 @@ async fn on_demand(unused_after: Duration) -> (Surface, Ui, Count, RunningSpace)
 }
 
 async fn plain(surface: &Surface) -> String {
-    wh_screen::render::plain(&surface.read_screen(ScreenRead::default()).await.unwrap().frame).trim().to_owned()
+    wh_screen::render::plain(&surface.read_screen(ScreenReadOptions::default()).await.unwrap().frame).trim().to_owned()
 }
 
 async fn type_in(surface: &Surface, text: &str) {
     let gestures = vec![Gesture::Text(text.to_owned())];
-    surface.type_in(gestures, None, AnswerAt::Offered).await.unwrap();
+    surface.type_in(gestures, None, AnswerTiming::Offered).await.unwrap();
 }
 
 async fn eventually(what: &str, holds: impl Fn() -> bool) {

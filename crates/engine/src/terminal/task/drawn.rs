@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
-use wh_client::{DrawProgress, ScreenRead, ScreenSnapshot};
-use wh_core::session::Input;
+use wh_client::{DrawProgress, ScreenReadOptions, ScreenSnapshot};
+use wh_core::session::SessionInput;
 
 use super::requests::AwaitedReply;
 use super::{CommandAnswer, TerminalTask};
@@ -19,14 +19,14 @@ const MAX_DRAWN_READS: usize = 256;
 pub(super) type HeldAnswer = (oneshot::Sender<CommandAnswer>, CommandAnswer);
 
 /// Screen read, with its reply channel.
-pub(super) type HeldScreenRead = (ScreenRead, oneshot::Sender<ScreenSnapshot>);
+pub(super) type HeldScreenRead = (ScreenReadOptions, oneshot::Sender<ScreenSnapshot>);
 
 /// Timeout for a held reply. The UI may draw nothing: an incomplete key sequence has no visible effect, and output is
 /// not read while the queue of the attached terminal is full.
 const DRAW_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Replies held until the UI has drawn up to a mark, at most for [`DRAW_TIMEOUT`]. A mark is a number of input bytes or
-/// a revision of the space, and never decreases.
+/// of changes of the space, and never decreases.
 pub(super) struct HeldUntilDrawn<T>(VecDeque<HeldReply<T>>);
 
 struct HeldReply<T> {
@@ -96,16 +96,16 @@ impl TerminalTask {
         let answers = self.undrawn.shown(drawn.typed);
         self.release(answers, Vec::new()).await;
         if self.undrawn.is_empty() {
-            self.handle_input(Input::Drawn).await;
+            self.handle_input(SessionInput::Drawn).await;
         }
         // If the output was not read, screen reads stay held until the output is read or their deadline passes.
         let looks = if is_read { self.undrawn_reads.shown(drawn.change_count) } else { Vec::new() };
         self.release(Vec::new(), looks).await;
     }
 
-    pub(super) async fn look(&mut self, look: ScreenRead, reply: oneshot::Sender<ScreenSnapshot>) {
+    pub(super) async fn look(&mut self, look: ScreenReadOptions, reply: oneshot::Sender<ScreenSnapshot>) {
         let ticket = self.replies.insert(AwaitedReply::ReadScreen(look, reply));
-        self.handle_input(Input::ReadScreen(ticket, look.timing)).await;
+        self.handle_input(SessionInput::ReadScreen(ticket, look.timing)).await;
     }
 
     /// Sends the answers, and executes the screen reads.

@@ -1,4 +1,4 @@
-//! Stores the commands of a terminal session that have a request id. A command is stored before it is executed, and its
+//! Stores commands of a terminal session, if they have a request id. A command is stored before it is executed, and its
 //! result is stored before the caller gets the answer. A command without a request id is not stored, but waits until
 //! all earlier commands are stored.
 
@@ -10,13 +10,13 @@ use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
 use wh_client::SurfaceRequest;
 use wh_core::reason::Reason;
-use wh_core::receipt::{Receipt, Stage};
+use wh_core::receipt::{Receipt, ReceiptStage};
 use wh_core::request::RequestId;
-use wh_core::session::{DeliveryState, InputAccepted, InputLoss, InputReceipt, Refusal, Ticket};
+use wh_core::session::{DeliveryState, InputAccepted, InputLoss, InputReceipt, TerminalRefusal, Ticket};
 
 use super::{CommandAnswer, TerminalTask};
 use crate::ledger::{BeginQueue, BegunCommand, SessionLedger};
-use crate::store::{BeginOutcome, Durable, StoreError};
+use crate::store::{BeginOutcome, StoreError, StoreFuture};
 
 /// Ledger of a session, with the commands in progress.
 pub(super) struct StoredCommands {
@@ -30,7 +30,7 @@ pub(super) struct StoredCommands {
     tickets: HashMap<Ticket, RequestId>,
     /// Results that are being stored. An entry is removed when a caller or a background task starts to wait for the
     /// commit.
-    settling: HashMap<RequestId, (Durable<()>, Receipt)>,
+    settling: HashMap<RequestId, (StoreFuture<()>, Receipt)>,
 }
 
 impl StoredCommands {
@@ -55,7 +55,7 @@ pub(super) async fn next(stored: &mut Option<StoredCommands>) -> BegunCommand<Su
 }
 
 impl TerminalTask {
-    /// Stores a command if it has a request id. Returns the request if it can be executed at once; `None` if the
+    /// Stores a command if it has a request id. Returns the request if it can be executed immediately; `None` if the
     /// request has to wait.
     pub(super) fn begin(&mut self, request: SurfaceRequest) -> Option<SurfaceRequest> {
         let Some(stored) = &mut self.stored else { return Some(request) };
@@ -112,10 +112,10 @@ impl TerminalTask {
             }
             Some(Ok(BeginOutcome::Known(entry))) => match stored.ledger.repeated(named, &entry) {
                 Ok(receipt) => Ok(InputAccepted { delivery: fate_of(&receipt), duplicate: true }),
-                Err(_) => Err(Refusal::RequestIdReused),
+                Err(_) => Err(TerminalRefusal::RequestIdReused),
             },
-            Some(Err(StoreError::Full { .. })) => Err(Refusal::LedgerFull),
-            Some(Err(error)) => Err(Refusal::NotStored(error.to_string())),
+            Some(Err(StoreError::Full { .. })) => Err(TerminalRefusal::LedgerFull),
+            Some(Err(error)) => Err(TerminalRefusal::NotStored(error.to_string())),
         };
         if let Some(reply) = request.into_reply() {
             let _ = reply.send(answer);
@@ -176,8 +176,8 @@ impl TerminalTask {
             let (answer, stored): (Result<CommandAnswer, _>, _) = tokio::join!(relayed, commit);
             let Ok(answer) = answer else { return };
             let _ = reply.send(match (answer, stored) {
-                (Ok(_), Err(error)) => Err(Refusal::ResultNotStored(error.to_string())),
-                (Err(refusal), Err(error)) => Err(Refusal::ResultNotStored(format!("{refusal}; {error}"))),
+                (Ok(_), Err(error)) => Err(TerminalRefusal::ResultNotStored(error.to_string())),
+                (Err(refusal), Err(error)) => Err(TerminalRefusal::ResultNotStored(format!("{refusal}; {error}"))),
                 (answer, _) => answer,
             });
         });
@@ -204,8 +204,8 @@ impl TerminalTask {
 
 fn fate_of(receipt: &Receipt) -> DeliveryState {
     match &receipt.stage {
-        Stage::Accepted => DeliveryState::Queued,
-        Stage::Failed(failure) => DeliveryState::Lost(match failure.reason {
+        ReceiptStage::Accepted => DeliveryState::Queued,
+        ReceiptStage::Failed(failure) => DeliveryState::Lost(match failure.reason {
             Reason::CutOff => InputLoss::CutOff,
             Reason::Interrupted => InputLoss::Interrupted,
             _ => InputLoss::Ended,

@@ -25,7 +25,8 @@ impl FirstFrameWaiters {
     }
 }
 
-/// True if the request types, or reads, watches or waits for the screen. Such a request needs a running UI.
+/// True if the request types input, or reads or watches the screen, or waits for a condition on the screen. Such a
+/// request needs a running UI.
 fn needs_screen(request: &SurfaceRequest) -> bool {
     match request {
         SurfaceRequest::Type { .. }

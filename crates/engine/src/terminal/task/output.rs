@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use tracing::debug;
-use wh_client::ToTerminal;
-use wh_core::session::{Effect, Input, Status};
+use wh_client::UserTerminalMessage;
+use wh_core::session::{ProgramStatus, SessionEffect, SessionInput};
 use wh_core::terminal::Exit;
 use wh_screen::pty::PtyMaster;
 
@@ -77,7 +77,7 @@ impl OutputReading {
 
 impl TerminalTask {
     pub(super) async fn exited(&mut self, exit: Exit, now: Instant) {
-        self.handle_input(Input::Exited(exit)).await;
+        self.handle_input(SessionInput::Exited(exit)).await;
         match self.reading {
             OutputReading::Held => self.reading = OutputReading::HeldAtEnd(now + ATTACH_GRACE),
             OutputReading::Closed => self.finish().await,
@@ -105,10 +105,10 @@ impl TerminalTask {
     }
 
     /// Performs the effects of a screen change, and sends the emulator's answers to the program.
-    pub(super) async fn screen_changed(&mut self, effects: Vec<Effect>, answers: Vec<u8>) {
+    pub(super) async fn screen_changed(&mut self, effects: Vec<SessionEffect>, answers: Vec<u8>) {
         self.perform(effects).await;
         if !answers.is_empty() {
-            self.handle_input(Input::Replied(answers)).await;
+            self.handle_input(SessionInput::Replied(answers)).await;
         }
     }
 
@@ -123,8 +123,8 @@ impl TerminalTask {
     async fn finish(&mut self) {
         self.reading = OutputReading::Closed;
         self.input_queue.clear();
-        self.handle_input(Input::Drained).await;
-        if let (Status::Exited(exit), _) = self.screened.session.status() {
+        self.handle_input(SessionInput::Drained).await;
+        if let (ProgramStatus::Exited(exit), _) = self.screened.session.status() {
             self.record_event(RecordedEvent::Exit(exit.code())).await;
             self.recorder = None;
             self.ended_sender.take().map(|sender| sender.send(exit));
@@ -177,7 +177,7 @@ pub(super) async fn read(terminal: &PtyMaster, display: &AttachedDisplay, buffer
     let reserved = display.reserve().await;
     let count = terminal.read(buffer).await?;
     if let (Some(reserved), true) = (reserved, count > 0) {
-        reserved.send(ToTerminal::Output(Bytes::copy_from_slice(&buffer[..count])));
+        reserved.send(UserTerminalMessage::Output(Bytes::copy_from_slice(&buffer[..count])));
     }
     Ok(count)
 }

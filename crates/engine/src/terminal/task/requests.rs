@@ -5,21 +5,21 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use tokio::sync::oneshot;
-use wh_client::{ScreenRead, ScreenSnapshot, SurfaceRequest, WaitEnd};
+use wh_client::{ScreenReadOptions, ScreenSnapshot, SurfaceRequest, WaitEnd};
 use wh_core::request::{self, RequestId};
-use wh_core::session::{AnswerAt, Command, Input, Refusal, ScreenTiming, Ticket};
+use wh_core::session::{AnswerTiming, ScreenTiming, SessionInput, TerminalCommand, TerminalRefusal, Ticket};
 use wh_screen::pty::SupervisorOrder;
 
 use super::{CommandAnswer, TerminalTask};
 
 /// Reply channels of pending requests, by ticket.
 #[derive(Default)]
-pub(super) struct Replies {
+pub(super) struct ReplyChannels {
     waiting: HashMap<Ticket, AwaitedReply>,
     last_ticket: u64,
 }
 
-impl Replies {
+impl ReplyChannels {
     /// Stores a reply channel under a new ticket.
     pub fn insert(&mut self, reply: AwaitedReply) -> Ticket {
         self.last_ticket += 1;
@@ -44,8 +44,8 @@ impl Replies {
 pub(super) enum AwaitedReply {
     Command(oneshot::Sender<CommandAnswer>),
     Typing(oneshot::Sender<CommandAnswer>),
-    ReadScreen(ScreenRead, oneshot::Sender<ScreenSnapshot>),
-    Wait(oneshot::Sender<Result<WaitEnd, Refusal>>),
+    ReadScreen(ScreenReadOptions, oneshot::Sender<ScreenSnapshot>),
+    Wait(oneshot::Sender<Result<WaitEnd, TerminalRefusal>>),
 }
 
 impl TerminalTask {
@@ -61,27 +61,28 @@ impl TerminalTask {
         let Some((request, begun)) = self.after_first_frame(request, begun) else { return };
         match request {
             SurfaceRequest::Type { gestures, request, answer, reply } => {
-                let command = self.screened.encode(&gestures).map(|bytes| Command::Type { bytes, answer });
+                let command = self.screened.encode(&gestures).map(|bytes| TerminalCommand::Type { bytes, answer });
                 self.command(request, begun, AwaitedReply::Typing(reply), command).await;
             }
             SurfaceRequest::Interrupt { then, request, reply } => {
                 // Earlier output must not count as the reaction to the interrupt.
                 self.catch_up().await;
-                let command = self.screened.encode(&then).map(|then| Command::Interrupt { then });
+                let command = self.screened.encode(&then).map(|then| TerminalCommand::Interrupt { then });
                 self.command(request, begun, AwaitedReply::Typing(reply), command).await;
             }
             SurfaceRequest::Keyboard { bytes, reply } => {
-                let command = Command::Type { bytes: bytes.to_vec(), answer: AnswerAt::Offered };
+                let command = TerminalCommand::Type { bytes: bytes.to_vec(), answer: AnswerTiming::Offered };
                 self.command(None, None, AwaitedReply::Typing(reply), Ok(command)).await;
             }
             SurfaceRequest::Resize { size, request, reply } => {
-                self.command(request, begun, AwaitedReply::Command(reply), Ok(Command::Resize(size))).await;
+                self.command(request, begun, AwaitedReply::Command(reply), Ok(TerminalCommand::Resize(size))).await;
             }
             SurfaceRequest::Signal { number, target, request, reply } => {
-                self.command(request, begun, AwaitedReply::Command(reply), Ok(Command::Signal(number, target))).await;
+                self.command(request, begun, AwaitedReply::Command(reply), Ok(TerminalCommand::Signal(number, target)))
+                    .await;
             }
             SurfaceRequest::Mark { label, request, reply } => {
-                self.command(request, begun, AwaitedReply::Command(reply), Ok(Command::Mark(label))).await;
+                self.command(request, begun, AwaitedReply::Command(reply), Ok(TerminalCommand::Mark(label))).await;
             }
             SurfaceRequest::ReadScreen { read: look, reply } => match self.peer.undrawn_change() {
                 Some(change_count) if look.timing == ScreenTiming::Settled => {
@@ -96,17 +97,17 @@ impl TerminalTask {
             },
             SurfaceRequest::Wait { condition, timeout, reply } => {
                 if let Some(gauges) = self.peer.gauges() {
-                    self.handle_input(Input::Gauged(gauges)).await;
+                    self.handle_input(SessionInput::Gauged(gauges)).await;
                 }
                 let ticket = self.replies.insert(AwaitedReply::Wait(reply));
-                self.handle_input(Input::Wait(ticket, condition, timeout)).await;
+                self.handle_input(SessionInput::Wait(ticket, condition, timeout)).await;
             }
             SurfaceRequest::Facts { reply } => {
                 let _ = reply.send(self.facts());
             }
             SurfaceRequest::Receipt { request_id, reply } => self.receipt(request_id, reply),
             SurfaceRequest::Watch { screen, reply } => {
-                let (facts, shown) = (self.facts(), self.shown(ScreenRead::default()));
+                let (facts, shown) = (self.facts(), self.shown(ScreenReadOptions::default()));
                 let screen_use = if screen { self.peer.screen_use() } else { None };
                 let _ = reply.send(self.hub.watch(facts, shown, screen_use));
             }
@@ -125,12 +126,12 @@ impl TerminalTask {
         request: Option<request::FingerprintedId>,
         begun: Option<RequestId>,
         reply: AwaitedReply,
-        command: Result<Command, Refusal>,
+        command: Result<TerminalCommand, TerminalRefusal>,
     ) {
         let ticket = self.replies.insert(reply);
         self.note_ticket(ticket, begun);
         match command {
-            Ok(command) => self.handle_input(Input::Command(ticket, request, command)).await,
+            Ok(command) => self.handle_input(SessionInput::Command(ticket, request, command)).await,
             Err(refusal) => {
                 let answer = self.screened.session.refuse(request.as_ref(), refusal, Instant::now());
                 self.answer(ticket, answer);
@@ -163,7 +164,7 @@ impl TerminalTask {
             return;
         }
         for ticket in self.replies.remove_abandoned() {
-            self.screened.handle(Input::CancelWait(ticket), Instant::now());
+            self.screened.handle(SessionInput::CancelWait(ticket), Instant::now());
         }
     }
 }

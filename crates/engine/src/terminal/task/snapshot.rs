@@ -1,11 +1,11 @@
 //! Snapshots of the screen, and facts about the session.
 
-use wh_client::{ScreenRead, ScreenSnapshot, SurfaceFacts};
+use wh_client::{ScreenReadOptions, ScreenSnapshot, SurfaceFacts};
 
 use super::TerminalTask;
 
 impl TerminalTask {
-    pub(super) fn shown(&mut self, look: ScreenRead) -> Option<ScreenSnapshot> {
+    pub(super) fn shown(&mut self, look: ScreenReadOptions) -> Option<ScreenSnapshot> {
         let frame = self.screened.frame()?;
         let log = self.screened.log()?;
         let (frames_rendered, last) = self.screened.session.frames();

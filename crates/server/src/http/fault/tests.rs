@@ -39,8 +39,8 @@ async fn a_fault_has_the_code_of_its_reason_or_else_its_words() {
         (Fault::NoLastScreen, 404, "No last screen", "no_last_screen"),
         (Fault::Unread, 408, "Not read yet", Reason::Unread.code()),
         (Fault::Line(LineError::Shell), 409, "Shell not allowed", Reason::ShellNotAllowed.code()),
-        (Refusal::Ended.into(), 409, "Program has ended", Refusal::Ended.reason().code()),
-        (Refusal::RequestIdReused.into(), 409, "Request id reused", Reason::RequestIdReused.code()),
+        (TerminalRefusal::Ended.into(), 409, "Program has ended", TerminalRefusal::Ended.reason().code()),
+        (TerminalRefusal::RequestIdReused.into(), 409, "Request id reused", Reason::RequestIdReused.code()),
         (OfSpace::RequestIdReused.into(), 409, "Request id reused", Reason::RequestIdReused.code()),
         (
             CreateError::IdempotencyKeyReused("x".to_owned()).into(),
@@ -53,7 +53,7 @@ async fn a_fault_has_the_code_of_its_reason_or_else_its_words() {
         (CallerRefusal::Inside.into(), 403, "Inside a session", CallerRefusal::Inside.reason().code()),
         (CreateError::Refused(CallerRefusal::Person).into(), 403, "Not outside", CallerRefusal::Person.reason().code()),
         (PieceError::NoLongerStored.into(), 410, "Not kept", "not_kept"),
-        (Gone.into(), 503, "Session gone", "session_gone"),
+        (SessionGone.into(), 503, "Session gone", "session_gone"),
     ];
     for (fault, status, error, code) in faults {
         let detail = fault.to_string();
@@ -73,7 +73,7 @@ async fn a_refusal_has_one_status_wherever_it_comes_from() {
         let created = answer_to(CreateError::Refused(refusal)).await;
         assert_eq!((direct.status, direct.body), (created.status, created.body));
     }
-    let (session, space) = (answer_to(Refusal::LedgerFull).await, answer_to(OfSpace::LedgerFull).await);
+    let (session, space) = (answer_to(TerminalRefusal::LedgerFull).await, answer_to(OfSpace::LedgerFull).await);
     assert_eq!((session.status, session.body.error), (space.status, space.body.error));
 }
 
@@ -81,7 +81,7 @@ async fn a_refusal_has_one_status_wherever_it_comes_from() {
 async fn headers_say_what_to_do_about_it() {
     assert_eq!(answer_to(Fault::NoToken).await.header("www-authenticate"), Some("Bearer"));
     assert_eq!(answer_to(Fault::UpgradeRequired).await.header("upgrade"), Some("websocket"));
-    for busy in [Fault::TooManyWatchers, Fault::NoConversation, CreateError::TooMany(3).into(), Gone.into()] {
+    for busy in [Fault::TooManyWatchers, Fault::NoConversation, CreateError::TooMany(3).into(), SessionGone.into()] {
         assert_eq!(answer_to(busy).await.header("retry-after"), Some("1"));
     }
     let full = answer_to(ConnectionsFull).await;

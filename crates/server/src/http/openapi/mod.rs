@@ -14,7 +14,7 @@ use schemars::transform::RecursiveTransform;
 use serde_json::{Map, Value, json};
 
 use super::ApiState;
-use super::route::{self, Method, Operation, Route};
+use super::route::{self, OpenApiOperation, Route, RouteMethod};
 use super::sessions::{self, DaemonApiState};
 pub(super) use operation::OperationBuilder;
 use operation::{OpenApiSchemas, ResponseDoc};
@@ -27,13 +27,13 @@ static DAEMON_DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
     document(DAEMON_DESCRIPTION, json!([{"token": []}]), &paths)
 });
 
-const RUN_DESCRIPTION: &str = "HTTP API of one wh process. Read the screen of the terminal program, send input to the program and wait for conditions. Listens on loopback only unless a token is set. Requests from web pages are refused.";
+const RUN_DESCRIPTION: &str = "HTTP API of one wh process. Read the screen, send input to the terminal program or messages to the agents, and wait for conditions. Listens on loopback only unless a token is set. Requests from web pages are refused.";
 const DAEMON_DESCRIPTION: &str = "HTTP API of the daemon and its sessions. Listens on loopback only and always requires the token. Requests from web pages are refused. The paths below /sessions/{session}/ are the same as those of a single run. A process inside a session may not answer the questions of that session: /control/answer, typed input and slash commands are refused.";
 
 pub(super) fn routes() -> Vec<Route<ApiState>> {
     vec![
         Route::new(
-            Method::Get,
+            RouteMethod::Get,
             "/openapi.json",
             async || Json(&*RUN_DOCUMENT),
             "openapi",
@@ -41,7 +41,7 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
             |it| it.returns::<Value>(200, "An OpenAPI 3.1 document."),
         ),
         Route::new(
-            Method::Get,
+            RouteMethod::Get,
             "/docs",
             async || page(&RUN_DOCUMENT),
             "docs",
@@ -54,7 +54,7 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
 pub(super) fn daemon_routes() -> Vec<Route<DaemonApiState>> {
     vec![
         Route::new(
-            Method::Get,
+            RouteMethod::Get,
             "/openapi.json",
             async || Json(&*DAEMON_DOCUMENT),
             "openapi",
@@ -62,7 +62,7 @@ pub(super) fn daemon_routes() -> Vec<Route<DaemonApiState>> {
             |it| it.returns::<Map<String, Value>>(200, "An OpenAPI 3.1 document."),
         ),
         Route::new(
-            Method::Get,
+            RouteMethod::Get,
             "/docs",
             async || page(&DAEMON_DOCUMENT),
             "docs",
@@ -83,7 +83,7 @@ struct RouteDescription {
     path: String,
     id: String,
     method: &'static str,
-    operation: Operation,
+    operation: OpenApiOperation,
     below: bool,
 }
 

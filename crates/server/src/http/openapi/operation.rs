@@ -79,7 +79,11 @@ impl<'a> OperationBuilder<'a> {
             "The command was executed, by this request or by an earlier request with the same request_id.",
         )
         .fails(408, "The body did not arrive in time.")
-        .fails(409, "The program has ended, or the command is not possible now.")
+        .fails(
+            409,
+            "The program has ended, the command is not possible now, or the request_id belongs to another command; \
+             see the detail.",
+        )
         .fails(503, "The input queue is full because the program does not read its input, or the session has ended.")
     }
 

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 
 use super::*;
 use crate::fakes::{FakeController, FakeDaemon, gone_conversation, gone_surface, new_agent, session};
-use crate::http::{Access, ApiUsage, daemon_router as daemon_door, router as run_door};
+use crate::http::{AccessRules, ApiUsage, daemon_router as daemon_door, router as run_door};
 
 /// Router of a server, with the expected methods of every path.
 struct Listener {
@@ -36,10 +36,11 @@ fn listener(name: &'static str, router: Router, rows: Vec<(String, &'static str)
 
 fn listeners() -> [Listener; 3] {
     let closing = watch::Sender::new(false).subscribe();
-    let run =
-        |conversation| run_door(gone_surface(), conversation, Access::default(), closing.clone(), ApiUsage::default());
+    let run = |conversation| {
+        run_door(gone_surface(), conversation, AccessRules::default(), closing.clone(), ApiUsage::default())
+    };
     let daemon = Arc::new(FakeDaemon(vec![Arc::new(session("one", &new_agent()))]));
-    let daemon = daemon_door(daemon, Arc::new(FakeController::default()), Access::default(), closing.clone());
+    let daemon = daemon_door(daemon, Arc::new(FakeController::default()), AccessRules::default(), closing.clone());
     let mut of_all = paths("", &of_daemon());
     of_all.extend(paths("/sessions/{session}", &of_session()));
     [
@@ -153,7 +154,7 @@ async fn a_caller_that_cannot_be_traced_is_admitted_to_the_rows_that_are_for_eve
 #[tokio::test]
 async fn no_row_is_served_without_the_checks_at_the_door() {
     let closing = watch::Sender::new(false).subscribe();
-    let access = || Access { token: crate::http::ApiToken::new("s3cret"), any_host: false };
+    let access = || AccessRules { token: crate::http::ApiToken::new("s3cret"), any_host: false };
     let run = run_door(gone_surface(), None, access(), closing.clone(), ApiUsage::default());
     let daemon =
         daemon_door(Arc::new(FakeDaemon::default()), Arc::new(FakeController::default()), access(), closing.clone());

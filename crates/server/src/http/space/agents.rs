@@ -17,13 +17,13 @@ use crate::bodies::agents::{
 };
 use crate::http::fault::Fault;
 use crate::http::openapi::OperationBuilder;
-use crate::http::route::{Method, Route};
+use crate::http::route::{Route, RouteMethod};
 use crate::http::{ApiState, body};
 
 pub(super) fn routes() -> Vec<Route<ApiState>> {
     vec![
         Route::new(
-            Method::Get,
+            RouteMethod::Get,
             "/agents",
             agents,
             "agents",
@@ -31,21 +31,26 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
             |it| it.returns::<AgentsBody>(200, "All agents, installed or not.").fails(503, NO_CONVERSATION),
         ),
         Route::new(
-            Method::Get,
+            RouteMethod::Get,
             "/agents/{id}",
             agent,
             "agent",
             "Get an agent's status: version, login, MCP servers.",
             |it| about(it).returns::<AgentStatusBody>(200, "The agent's status."),
         ),
-        Route::new(Method::Get, "/agents/{id}/models", models, "agentModels", "List the models of an agent.", |it| {
-            about(it).returns::<AgentModelsBody>(200, "The models.")
-        }),
-        Route::new(Method::Get, "/agents/{id}/mcp", mcp, "agentMcp", "List the MCP servers of an agent.", |it| {
+        Route::new(
+            RouteMethod::Get,
+            "/agents/{id}/models",
+            models,
+            "agentModels",
+            "List the models of an agent.",
+            |it| about(it).returns::<AgentModelsBody>(200, "The models."),
+        ),
+        Route::new(RouteMethod::Get, "/agents/{id}/mcp", mcp, "agentMcp", "List the MCP servers of an agent.", |it| {
             about(it).returns::<AgentMcpBody>(200, "The servers.")
         }),
         Route::new(
-            Method::Get,
+            RouteMethod::Get,
             "/agents/{id}/sessions",
             sessions,
             "agentSessions",
@@ -55,27 +60,28 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
                     .returns::<AgentConversationsBody>(200, "The conversations saved in the space's working directory.")
             },
         ),
-        Route::new(Method::Post, "/agents/{id}/login", login, "agentLogin", "Log in to an agent.", |it| {
+        Route::new(RouteMethod::Post, "/agents/{id}/login", login, "agentLogin", "Log in to an agent.", |it| {
             about(it).accepts::<AgentLoginRequest>().returns::<AgentLoginBody>(
                 200,
                 "The state of the login: complete, in progress, or waiting for the user.",
             )
         })
         .admits_to(GuardedAction::Command),
-        Route::new(Method::Post, "/agents/{id}/logout", logout, "agentLogout", "Log out of an agent.", |it| {
+        Route::new(RouteMethod::Post, "/agents/{id}/logout", logout, "agentLogout", "Log out of an agent.", |it| {
             about(it).returns::<AgentLogoutBody>(200, "The result of the logout.")
         })
         .admits_to(GuardedAction::Command),
         Route::new(
-            Method::Post,
+            RouteMethod::Post,
             "/agents/{id}/start",
             start,
             "agentStart",
             "Add an agent to the space and make it the target of messages.",
             |it| {
-                about(it)
-                    .accepts::<AgentStartRequest>()
-                    .returns::<AgentStartedBody>(200, "The agent was added. The state reports when it is ready.")
+                about(it).accepts::<AgentStartRequest>().returns::<AgentStartedBody>(
+                    200,
+                    "The agent is in the space and receives messages. The state shows when the agent is ready.",
+                )
             },
         )
         .admits_to(GuardedAction::Command),

@@ -10,8 +10,8 @@ use wh_client::Conversation;
 use wh_core::caller::GuardedAction;
 use wh_core::line::{ComposerLine, LineError};
 use wh_core::request::{CommandContent, FingerprintedId};
-use wh_core::session::{DeliveryState, Refusal as TerminalRefusal};
-use wh_core::slash::Slash;
+use wh_core::session::{DeliveryState, TerminalRefusal};
+use wh_core::slash::SlashCommand;
 use wh_core::space::command::{CommandAccepted, ConversationCommand};
 use wh_core::space::question::Answer;
 use wh_core::space::{ItemId, ParticipantId};
@@ -23,7 +23,7 @@ use crate::http::SENDER;
 use crate::http::fault::Fault;
 use crate::http::input::request_id;
 use crate::http::openapi::OperationBuilder;
-use crate::http::route::{Method, Route};
+use crate::http::route::{Route, RouteMethod};
 use crate::http::{ApiState, body};
 use crate::receipts;
 
@@ -32,27 +32,30 @@ pub(in crate::http) const RECEIPT_PATH: &str = "/control/receipts/{request_id}";
 
 pub(super) fn routes() -> Vec<Route<ApiState>> {
     vec![
-        Route::new(Method::Get, "/control/questions", questions, "questions", "List open questions.", |it| {
+        Route::new(RouteMethod::Get, "/control/questions", questions, "questions", "List open questions.", |it| {
             it.returns::<QuestionsBody>(200, "The open questions, oldest first.").fails(503, NO_CONVERSATION)
         }),
-        Route::new(Method::Post, "/control/answer", answer, "answer", "Answer a question.", |it| {
+        Route::new(RouteMethod::Post, "/control/answer", answer, "answer", "Answer a question.", |it| {
             done(it.accepts::<AnswerRequest>())
         })
         .admits_to(GuardedAction::Answer),
         Route::new(
-            Method::Post,
+            RouteMethod::Post,
             "/control/interrupt",
             interrupt,
             "interrupt",
             "Interrupt the current turn, or send Ctrl-C to a terminal program.",
-            |it| done(it.accepts::<InterruptRequest>()),
+            |it| {
+                done(it.accepts::<InterruptRequest>())
+                    .fails(408, "The body did not arrive in time, or the program has not read the interrupt yet.")
+            },
         ),
-        Route::new(Method::Post, "/control/command", command, "command", "Run a slash command.", |it| {
+        Route::new(RouteMethod::Post, "/control/command", command, "command", "Run a slash command.", |it| {
             done(it.accepts::<CommandRequest>())
         })
         .admits_to(GuardedAction::Command),
         Route::new(
-            Method::Get,
+            RouteMethod::Get,
             RECEIPT_PATH,
             receipt,
             "receipt",
@@ -75,7 +78,7 @@ fn done(it: OperationBuilder<'_>) -> OperationBuilder<'_> {
     )
     .fails(404, "No such question, participant or command.")
     .fails(408, "The body did not arrive in time.")
-    .fails(409, "The command is not possible now; see the detail.")
+    .fails(409, "The command is not possible now, or the request_id belongs to another command; see the detail.")
     .fails(503, NO_CONVERSATION)
 }
 
@@ -157,11 +160,11 @@ async fn receipt(State(api): State<ApiState>, Path(id): Path<String>) -> Result<
 pub(super) async fn run_line(
     conversation: &Conversation,
     named: Option<FingerprintedId>,
-    asked: Slash,
+    asked: SlashCommand,
 ) -> Result<CommandAccepted, Fault> {
     let (command, ui) = match asked {
-        Slash::Space(command) => (command, None),
-        Slash::Ui(command) => (ConversationCommand::UiCommand, Some(command)),
+        SlashCommand::Space(command) => (command, None),
+        SlashCommand::Ui(command) => (ConversationCommand::UiCommand, Some(command)),
     };
     let done = conversation.space.command(conversation.me.clone(), named, command).await??;
     if let Some(command) = ui.filter(|_| !done.duplicate) {

@@ -10,11 +10,11 @@ use wh_wire::control::OutputBody;
 use super::NO_CONVERSATION;
 use crate::http::ApiState;
 use crate::http::fault::Fault;
-use crate::http::route::{Method, Route};
+use crate::http::route::{Route, RouteMethod};
 
 pub(super) fn routes() -> Vec<Route<ApiState>> {
     vec![Route::new(
-        Method::Get,
+        RouteMethod::Get,
         "/control/items/{id}/output",
         output,
         "output",

@@ -8,7 +8,7 @@ use wh_core::line::ComposerLine;
 use wh_core::request::{CommandContent, FingerprintedId, TextDigest};
 use wh_core::space::ParticipantId;
 use wh_core::space::command::CommandAccepted;
-use wh_core::space::item::Body as ItemBody;
+use wh_core::space::item::ItemBody;
 use wh_core::space::query::{HistoryMessage, Speaker};
 use wh_core::time::iso;
 use wh_wire::control::ReceiptBody;
@@ -21,7 +21,7 @@ use crate::http::SENDER;
 use crate::http::fault::Fault;
 use crate::http::input::request_id;
 use crate::http::peer::Peer;
-use crate::http::route::{Method, Route};
+use crate::http::route::{Route, RouteMethod};
 use crate::http::{ApiState, body};
 
 /// Error text for a missing message. Clients of the Gemini CLI's remote control expect this text.
@@ -31,7 +31,7 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
     vec![
         // The handler itself checks the caller, because the result depends on the message.
         Route::new(
-            Method::Post,
+            RouteMethod::Post,
             "/message",
             message,
             "message",
@@ -53,16 +53,23 @@ pub(super) fn routes() -> Vec<Route<ApiState>> {
                     .fails(503, NO_CONVERSATION)
             },
         ),
-        Route::new(Method::Get, "/history", history, "history", "Get the conversation of users and agents.", |it| {
-            it.query(
-                "limit",
-                json!({"type": "string"}),
-                "Number of newest messages to return. 0 or an invalid number returns all.",
-            )
-            .query("details", json!({"type": "string"}), "`1` adds ids, senders, times and turns.")
-            .returns::<Vec<HistoryEntry>>(200, "The conversation, oldest first.")
-            .fails(503, NO_CONVERSATION)
-        }),
+        Route::new(
+            RouteMethod::Get,
+            "/history",
+            history,
+            "history",
+            "Get the conversation of users and agents.",
+            |it| {
+                it.query(
+                    "limit",
+                    json!({"type": "string"}),
+                    "Number of newest messages to return. 0 or an invalid number returns all.",
+                )
+                .query("details", json!({"type": "string"}), "`1` adds ids, senders, times and turns.")
+                .returns::<Vec<HistoryEntry>>(200, "The conversation, oldest first.")
+                .fails(503, NO_CONVERSATION)
+            },
+        ),
     ]
 }
 
@@ -141,7 +148,7 @@ mod tests {
     use std::time::SystemTime;
 
     use wh_core::space::extent::Extent;
-    use wh_core::space::item::{Item, Progress};
+    use wh_core::space::item::{Item, ItemProgress};
 
     use super::*;
 
@@ -154,7 +161,7 @@ mod tests {
             turn: None,
             at: SystemTime::UNIX_EPOCH,
             body: ItemBody::Text { text: "cut".to_owned(), attachments: Vec::new() },
-            progress: Progress::Done,
+            progress: ItemProgress::Done,
             extent: Some(Extent { shown: 3, whole: 300 }),
             listed: Vec::new(),
             starts: vec!["turn-1".into()],

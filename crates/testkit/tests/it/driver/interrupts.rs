@@ -42,7 +42,7 @@ async fn does_not_stop(policy: &str) -> Result<(), String> {
     let did = run.did(AckedOrder::Interrupt).await;
     assert_eq!(run.ended(&turn).await, TurnOutcome::Cancelled);
     assert!(begin.elapsed() >= DRIVER_GRACE, "{:?}", begin.elapsed());
-    let [warning] = run.notices(Level::Warning)[..] else { panic!("one warning: {:?}", run.reports) };
+    let [warning] = run.notices(NoticeLevel::Warning)[..] else { panic!("one warning: {:?}", run.reports) };
     assert_eq!(warning, "Line has not stopped within 5s of the interrupt");
     let next = run.prompt("say next").await;
     run.wait(|report| (*report == Report::Delivered(next.clone())).then_some(())).await;
@@ -72,7 +72,7 @@ async fn a_refused_interrupt_whose_turn_ends_anyway_is_done() {
     run.order(Order::Interrupt).await;
     assert_eq!(run.did(AckedOrder::Interrupt).await, Ok(()));
     assert_eq!(run.ended(&turn).await, TurnOutcome::Completed);
-    assert!(run.notices(Level::Warning).is_empty(), "{:?}", run.reports);
+    assert!(run.notices(NoticeLevel::Warning).is_empty(), "{:?}", run.reports);
     run.end().await;
 }
 
@@ -83,7 +83,7 @@ async fn a_refused_interrupt_whose_turn_continues_fails() {
     run.says().await;
     run.order(Order::Interrupt).await;
     assert_eq!(run.did(AckedOrder::Interrupt).await, Err("not now".to_owned()));
-    assert_eq!(run.notices(Level::Warning), ["the agent was not interrupted: not now"]);
+    assert_eq!(run.notices(NoticeLevel::Warning), ["the agent was not interrupted: not now"]);
     run.wait(|report| matches!(report, Report::Grew { .. }).then_some(())).await;
     run.touch("go");
     assert_eq!(run.ended(&turn).await, TurnOutcome::Completed);

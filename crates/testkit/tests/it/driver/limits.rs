@@ -23,7 +23,7 @@ async fn an_answer_that_is_not_read_fails_after_the_timeout() {
     let why = "the agent does not read its input; the answer will be sent when the agent reads again";
     assert_eq!(run.did(AckedOrder::Answer(key)).await, Err(why.to_owned()));
     assert!(begin.elapsed() >= DRIVER_GRACE, "{:?}", begin.elapsed());
-    assert_eq!(run.notices(Level::Error), [format!("the answer was not delivered: {why}")]);
+    assert_eq!(run.notices(NoticeLevel::Error), [format!("the answer was not delivered: {why}")]);
     run.touch("go");
     assert_eq!(run.ended(&turn).await, TurnOutcome::Completed);
     run.end().await;

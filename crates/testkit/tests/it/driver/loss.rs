@@ -17,9 +17,9 @@ async fn everything_open_is_settled_when_the_process_is_gone() {
     assert_eq!(run.count(|report| *report == Report::Called(7, Err(gone.to_owned()))), 1);
     run.position(|report| *report == Report::Withdrew(key.clone()));
     assert_eq!(run.statuses(), [ToolStatus::Running, ToolStatus::Cancelled]);
-    run.wait(|report| matches!(report, Report::Notice(Level::Error, _)).then_some(())).await;
+    run.wait(|report| matches!(report, Report::Notice(NoticeLevel::Error, _)).then_some(())).await;
     let again = format!("{gone}; the next message restarts the agent, in the same conversation");
-    assert_eq!(run.notices(Level::Error), [again]);
+    assert_eq!(run.notices(NoticeLevel::Error), [again]);
     run.end().await;
 }
 
@@ -76,7 +76,7 @@ async fn late_interrupts_and_answers_do_not_start_the_program() {
     let key = run.asked().await;
     run.touch("die");
     assert!(matches!(run.ended(&turn).await, TurnOutcome::Failed(_)));
-    run.wait(|report| matches!(report, Report::Notice(Level::Error, _)).then_some(())).await;
+    run.wait(|report| matches!(report, Report::Notice(NoticeLevel::Error, _)).then_some(())).await;
     run.order(Order::Interrupt).await;
     run.answer(&key, None, Some("because")).await;
     assert_eq!(run.did(AckedOrder::Interrupt).await, Ok(()));

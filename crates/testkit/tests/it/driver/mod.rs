@@ -12,10 +12,10 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::time::timeout;
-use wh_agents::interface::{Agent, Harness, Start};
+use wh_agents::interface::{Agent, Harness, StartOptions};
 use wh_core::space::TurnId;
-use wh_core::space::harness::{AckedOrder, Capabilities, Order, Report, TurnOutcome};
-use wh_core::space::item::{Body, Level, ToolStatus};
+use wh_core::space::harness::{AckedOrder, Order, Report, ReportedCapabilities, TurnOutcome};
+use wh_core::space::item::{ItemBody, NoticeLevel, ToolStatus};
 use wh_core::space::question::Answer;
 use wh_testkit::line_agent::LineAgent;
 use wh_testkit::{CONDITION_TIMEOUT, eventually};
@@ -39,9 +39,9 @@ impl Run {
         Self::with(options, |_| {}).await
     }
 
-    async fn with(options: &[&str], change: impl FnOnce(&mut Start)) -> Self {
+    async fn with(options: &[&str], change: impl FnOnce(&mut StartOptions)) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut start = Start::new(folder.path());
+        let mut start = StartOptions::new(folder.path());
         start.arguments = options.iter().map(Into::into).collect();
         change(&mut start);
         let harness = LineAgent.start(start).await.unwrap();
@@ -102,7 +102,7 @@ impl Run {
 
     /// Waits for text of the agent.
     async fn says(&mut self) {
-        self.wait(|report| matches!(report, Report::Item { body: Body::Text { .. }, .. }).then_some(())).await;
+        self.wait(|report| matches!(report, Report::Item { body: ItemBody::Text { .. }, .. }).then_some(())).await;
     }
 
     /// Waits for a question and returns its key.
@@ -110,7 +110,7 @@ impl Run {
         self.wait(|report| if let Report::Asked { key, .. } = report { Some(key.clone()) } else { None }).await
     }
 
-    async fn ready(&mut self) -> Capabilities {
+    async fn ready(&mut self) -> ReportedCapabilities {
         self.wait(|report| if let Report::Ready(now) = report { Some(now.clone()) } else { None }).await
     }
 
@@ -143,7 +143,7 @@ impl Run {
         let mut all = String::new();
         for report in &self.reports {
             match report {
-                Report::Item { body: Body::Text { text, .. }, .. } => all.push_str(text),
+                Report::Item { body: ItemBody::Text { text, .. }, .. } => all.push_str(text),
                 Report::Grew { key, text, .. } if key.starts_with("text") => all.push_str(text),
                 Report::Shortened(..) => panic!("too much for one item"),
                 _ => {}
@@ -154,13 +154,13 @@ impl Run {
 
     fn statuses(&self) -> Vec<ToolStatus> {
         let status = |report: &Report| match report {
-            Report::Item { body: Body::Tool(call), .. } => Some(call.status),
+            Report::Item { body: ItemBody::Tool(call), .. } => Some(call.status),
             _ => None,
         };
         self.reports.iter().filter_map(status).collect()
     }
 
-    fn notices(&self, wanted: Level) -> Vec<&str> {
+    fn notices(&self, wanted: NoticeLevel) -> Vec<&str> {
         let text = |report| match report {
             &Report::Notice(level, ref text) if level == wanted => Some(text.as_str()),
             _ => None,

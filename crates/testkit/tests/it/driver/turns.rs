@@ -18,7 +18,7 @@ async fn a_turn_is_reported_from_its_delivery_to_its_end() {
     ];
     assert!(delivered < submitted && submitted < started);
     assert_eq!(run.text(), "onetwothree");
-    assert_eq!(run.count(|report| matches!(report, Report::Item { body: Body::Thought { .. }, .. })), 1);
+    assert_eq!(run.count(|report| matches!(report, Report::Item { body: ItemBody::Thought { .. }, .. })), 1);
     assert_eq!(run.statuses(), [ToolStatus::Running, ToolStatus::Completed]);
     assert_eq!(run.count(|report| matches!(report, Report::Finished(_))), 3, "two texts and a thought");
     run.end().await;
@@ -101,7 +101,7 @@ async fn attachments_are_warned_about() {
     let (turn, item, text) = (TurnId::from("turn"), "item".into(), "say seen".to_owned());
     run.order(Order::Prompt { turn: turn.clone(), item, text, attachments: vec![attachment] }).await;
     assert_eq!(run.ended(&turn).await, TurnOutcome::Completed);
-    let [warning] = run.notices(Level::Warning)[..] else { panic!("one warning: {:?}", run.reports) };
+    let [warning] = run.notices(NoticeLevel::Warning)[..] else { panic!("one warning: {:?}", run.reports) };
     assert!(warning.starts_with("Line does not support attachments"), "{warning}");
     run.end().await;
 }
@@ -112,7 +112,7 @@ async fn a_mode_that_skips_permissions_is_left_unless_it_is_allowed() {
     let turn = run.prompt("mode wild; wait go").await;
     run.wait(|report| matches!(report, Report::Ready(now) if now.mode.as_deref() == Some("wild")).then_some(())).await;
     assert_eq!(run.ready().await.mode.as_deref(), Some("ask"));
-    let [warning] = run.notices(Level::Warning)[..] else { panic!("one warning: {:?}", run.reports) };
+    let [warning] = run.notices(NoticeLevel::Warning)[..] else { panic!("one warning: {:?}", run.reports) };
     assert!(warning.contains("is in mode \"wild\", which skips permissions"), "{warning}");
     run.touch("go");
     assert_eq!(run.ended(&turn).await, TurnOutcome::Completed);
@@ -132,7 +132,7 @@ async fn a_mode_that_skips_permissions_is_left_unless_it_is_allowed() {
     let mut run = Run::with(&["mode=wild"], |start| start.may_skip_permissions = true).await;
     let turn = run.prompt("mode ask; mode wild; say on").await;
     assert_eq!(run.ended(&turn).await, TurnOutcome::Completed);
-    assert!(run.notices(Level::Warning).is_empty() && run.heard().iter().all(|line| line["op"] != "set"));
+    assert!(run.notices(NoticeLevel::Warning).is_empty() && run.heard().iter().all(|line| line["op"] != "set"));
     run.end().await;
 }
 

@@ -4,8 +4,10 @@ use serde_json::{Value, json};
 use wh_core::slash;
 use wh_core::space::event::StreamFrame;
 use wh_core::space::extent::Extent;
-use wh_core::space::item::{Attachment, Level, ToolCall, ToolKind, ToolResultPart, ToolStatus};
-use wh_core::space::question::{Answer, Choice, Closing, OptionMeaning, Question, QuestionDetail, QuestionKind};
+use wh_core::space::item::{Attachment, NoticeLevel, ToolCall, ToolKind, ToolResultPart, ToolStatus};
+use wh_core::space::question::{
+    Answer, OptionMeaning, Question, QuestionCloseReason, QuestionDetail, QuestionKind, QuestionOption,
+};
 use wh_core::space::{ItemId, StreamId};
 
 use super::*;
@@ -32,8 +34,8 @@ fn messages() {
     insta::assert_snapshot!(pictures(|bench| {
         bench.say("human", "hello");
         bench.say("demo", PROSE);
-        bench.put_to("human", Some("demo"), 2, text(&format!("{PROSE}\n  indented")), Progress::Done);
-        bench.put("demo", 3, text("And then I was"), Progress::Cut);
+        bench.put_to("human", Some("demo"), 2, text(&format!("{PROSE}\n  indented")), ItemProgress::Done);
+        bench.put("demo", 3, text("And then I was"), ItemProgress::Cut);
     }));
 }
 
@@ -45,7 +47,7 @@ fn markdown() {
             "# Title\n\nSome **bold** words and `code`:\n\n- one\n- two, which is longer than the others and goes on \
              for a while\n\n| name | size |\n|---|---|\n| a | 1 |\n| b | 22 |\n\n```rust\nfn main() {}\n```",
         );
-        bench.put("demo", 1, text("half of a **bold word"), Progress::Growing);
+        bench.put("demo", 1, text("half of a **bold word"), ItemProgress::Growing);
     }));
 }
 
@@ -72,45 +74,55 @@ fn attachments() {
         let file = |name: &str, size| Attachment { name: name.to_owned(), media_type: "text/plain".to_owned(), size };
         let attachments =
             vec![file("notes.txt", 812), file("picture.png", 1_536_000), file("a-rather-long-name.tar", 9)];
-        bench.put("human", 0, Body::Text { text: "look".to_owned(), attachments }, Progress::Done);
+        bench.put("human", 0, ItemBody::Text { text: "look".to_owned(), attachments }, ItemProgress::Done);
     }));
 }
 
 #[test]
 fn notices() {
     insta::assert_snapshot!(pictures(|bench| {
-        let notice = |level, topic: &str, lines: &[&str]| Body::Notice {
+        let notice = |level, topic: &str, lines: &[&str]| ItemBody::Notice {
             level,
             topic: topic.to_owned(),
             lines: lines.iter().map(|line| (*line).to_owned()).collect(),
         };
-        bench.put("system", 0, notice(Level::Info, "info", &["Signal Board expanded."]), Progress::Done);
+        bench.put("system", 0, notice(NoticeLevel::Info, "info", &["Signal Board expanded."]), ItemProgress::Done);
         let long = "demo is gone: it ended with exit code 3 before it could say why, and nobody knows";
-        bench.put("system", 1, notice(Level::Error, "error", &[long]), Progress::Done);
-        bench.put("system", 2, notice(Level::Warning, "warning", &["slow"]), Progress::Done);
+        bench.put("system", 1, notice(NoticeLevel::Error, "error", &[long]), ItemProgress::Done);
+        bench.put("system", 2, notice(NoticeLevel::Warning, "warning", &["slow"]), ItemProgress::Done);
         let table = ["Participants", "  human  you", "  demo   idle, since 12 s", ""];
-        bench.put("system", 3, notice(Level::Info, "participants", &table), Progress::Done);
+        bench.put("system", 3, notice(NoticeLevel::Info, "participants", &table), ItemProgress::Done);
     }));
 }
 
 #[test]
 fn help() {
     insta::assert_snapshot!(pictures(|bench| {
-        let body = Body::Notice { level: Level::Info, topic: "help".to_owned(), lines: slash::help(&[]) };
-        bench.put("system", 0, body, Progress::Done);
+        let body = ItemBody::Notice { level: NoticeLevel::Info, topic: "help".to_owned(), lines: slash::help(&[]) };
+        bench.put("system", 0, body, ItemProgress::Done);
     }));
 }
 
 fn events(bench: &mut Bench) {
-    let act = |kind: &str, payload: Value| Body::Act { kind: kind.to_owned(), payload, about: Vec::new() };
+    let act = |kind: &str, payload: Value| ItemBody::Act { kind: kind.to_owned(), payload, about: Vec::new() };
     let join = json!({ "event": "join", "participant": { "id": "demo" } });
-    bench.put("system", 0, act("system/presence", join), Progress::Done);
-    bench.put("demo", 1, act("chat/acknowledge", json!({ "status": "received" })), Progress::Done);
-    bench.put("demo", 2, act("participant/status", json!({ "status": "active", "summary": "fine" })), Progress::Done);
+    bench.put("system", 0, act("system/presence", join), ItemProgress::Done);
+    bench.put("demo", 1, act("chat/acknowledge", json!({ "status": "received" })), ItemProgress::Done);
+    bench.put(
+        "demo",
+        2,
+        act("participant/status", json!({ "status": "active", "summary": "fine" })),
+        ItemProgress::Done,
+    );
     let pause = json!({ "reason": "rate_limit", "timeout_seconds": 60 });
-    bench.put("demo", 3, act("participant/pause", pause), Progress::Done);
-    bench.put("demo", 4, act("stream/open", json!({ "stream_id": "stream-1", "encoding": "json" })), Progress::Done);
-    bench.put("demo", 5, act("stream/close", json!({ "stream_id": "stream-1" })), Progress::Done);
+    bench.put("demo", 3, act("participant/pause", pause), ItemProgress::Done);
+    bench.put(
+        "demo",
+        4,
+        act("stream/open", json!({ "stream_id": "stream-1", "encoding": "json" })),
+        ItemProgress::Done,
+    );
+    bench.put("demo", 5, act("stream/close", json!({ "stream_id": "stream-1" })), ItemProgress::Done);
 }
 
 #[test]
@@ -124,8 +136,8 @@ fn every_detail() {
         bench.verbose = true;
         events(bench);
         let thought =
-            Body::Thought { text: "Which file is it?".to_owned(), action: Some("read".to_owned()), tokens: None };
-        bench.put("demo", 6, thought, Progress::Done);
+            ItemBody::Thought { text: "Which file is it?".to_owned(), action: Some("read".to_owned()), tokens: None };
+        bench.put("demo", 6, thought, ItemProgress::Done);
         bench.say("human", "hello");
     }));
 }
@@ -133,11 +145,11 @@ fn every_detail() {
 #[test]
 fn thoughts() {
     insta::assert_snapshot!(pictures(|bench| {
-        let thought = |tokens| Body::Thought { text: "Let me see.\nYes.".to_owned(), action: None, tokens };
+        let thought = |tokens| ItemBody::Thought { text: "Let me see.\nYes.".to_owned(), action: None, tokens };
         bench.say("human", "think");
-        bench.put("demo", 1, thought(Some(12_345)), Progress::Done);
-        bench.put("demo", 64, thought(None), Progress::Cut);
-        bench.put("demo", 65, thought(Some(3)), Progress::Growing);
+        bench.put("demo", 1, thought(Some(12_345)), ItemProgress::Done);
+        bench.put("demo", 64, thought(None), ItemProgress::Cut);
+        bench.put("demo", 65, thought(Some(3)), ItemProgress::Growing);
     }));
 }
 
@@ -147,40 +159,50 @@ fn the_duration_of_an_interrupted_thought_is_fixed() {
     let turn = TurnId::from("turn-1");
     let started = SpaceEvent::TurnStarted { turn: turn.clone(), by: "demo".into(), prompt: "i0".into() };
     bench.state.apply(&started, at(0));
-    let thought = Body::Thought { text: "Let me see.".to_owned(), action: None, tokens: None };
-    bench.put("demo", 1, thought, Progress::Growing);
+    let thought = ItemBody::Thought { text: "Let me see.".to_owned(), action: None, tokens: None };
+    bench.put("demo", 1, thought, ItemProgress::Growing);
     bench.state.apply(&SpaceEvent::TurnEnded(turn, TurnOutcome::Cancelled, TurnStats::default()), at(3));
     let expected = " ◇ demo thought for 2s (interrupted)";
     assert_eq!(bench.whole(), [expected]);
-    bench.put("demo", 40, text("much later"), Progress::Done);
+    bench.put("demo", 40, text("much later"), ItemProgress::Done);
     assert_eq!(bench.whole()[0], expected);
 }
 
-fn call(status: ToolStatus, title: &str, input: Value, output: Vec<ToolResultPart>) -> Body {
+fn call(status: ToolStatus, title: &str, input: Value, output: Vec<ToolResultPart>) -> ItemBody {
     let (name, title) = ("shell".to_owned(), title.to_owned());
-    Body::Tool(ToolCall { name, title, kind: ToolKind::Execute, input, status, output })
+    ItemBody::Tool(ToolCall { name, title, kind: ToolKind::Execute, input, status, output })
 }
 
 fn tools(bench: &mut Bench) {
     let lines = |count: usize| (1..=count).map(|line| format!("line {line}\n")).collect::<String>();
     let command = json!({ "command": "cargo test --workspace --all-features -- --nocapture --test-threads 2" });
     let output = vec![ToolResultPart::Text(lines(9))];
-    bench.put("demo", 0, call(ToolStatus::Pending, "Run the tests", command.clone(), vec![]), Progress::Growing);
+    bench.put("demo", 0, call(ToolStatus::Pending, "Run the tests", command.clone(), vec![]), ItemProgress::Growing);
     let running = call(ToolStatus::Running, "Run the tests", command.clone(), output.clone());
-    bench.put("demo", 1, running, Progress::Growing);
+    bench.put("demo", 1, running, ItemProgress::Growing);
     let coloured = vec![ToolResultPart::Text("\u{1b}[32mok\u{1b}[0m\r\n50%\r100%\n".to_owned())];
-    bench.put("demo", 2, call(ToolStatus::Completed, "", Value::Null, coloured), Progress::Done);
-    bench.put("demo", 3, call(ToolStatus::Completed, "Run the tests", json!({}), output.clone()), Progress::Done);
-    bench.put("demo", 4, call(ToolStatus::Failed, "Run the tests", json!({ "n": 1, "m": 2 }), output), Progress::Done);
-    bench.put("demo", 5, call(ToolStatus::Denied, "Run the tests", command.clone(), vec![]), Progress::Done);
-    bench.put("demo", 6, call(ToolStatus::Cancelled, "Run the tests", command, vec![]), Progress::Cut);
+    bench.put("demo", 2, call(ToolStatus::Completed, "", Value::Null, coloured), ItemProgress::Done);
+    bench.put("demo", 3, call(ToolStatus::Completed, "Run the tests", json!({}), output.clone()), ItemProgress::Done);
+    bench.put(
+        "demo",
+        4,
+        call(ToolStatus::Failed, "Run the tests", json!({ "n": 1, "m": 2 }), output),
+        ItemProgress::Done,
+    );
+    bench.put("demo", 5, call(ToolStatus::Denied, "Run the tests", command.clone(), vec![]), ItemProgress::Done);
+    bench.put("demo", 6, call(ToolStatus::Cancelled, "Run the tests", command, vec![]), ItemProgress::Cut);
     let diff = |path: &str, old: Option<&str>, new: &str| {
         vec![ToolResultPart::Diff { path: path.to_owned(), old: old.map(str::to_owned), new: new.to_owned() }]
     };
     let edit = diff("src/main.rs", Some("fn main() {\n    old();\n}\n"), "fn main() {\n    new();\n}\n");
-    bench.put("demo", 7, call(ToolStatus::Completed, "Edit src/main.rs", Value::Null, edit), Progress::Done);
+    bench.put("demo", 7, call(ToolStatus::Completed, "Edit src/main.rs", Value::Null, edit), ItemProgress::Done);
     let write = diff("notes.txt", None, &lines(20));
-    bench.put("demo", 8, call(ToolStatus::Completed, "Write", json!({ "path": "notes.txt" }), write), Progress::Done);
+    bench.put(
+        "demo",
+        8,
+        call(ToolStatus::Completed, "Write", json!({ "path": "notes.txt" }), write),
+        ItemProgress::Done,
+    );
 }
 
 #[test]
@@ -192,7 +214,7 @@ fn tool_cards() {
 fn a_partly_shown_item_says_where_the_rest_is() {
     let mut bench = Bench::new(60, 9);
     let output = vec![ToolResultPart::Text("first line\n".repeat(2))];
-    bench.put("demo", 7, call(ToolStatus::Completed, "Run the tests", Value::Null, output), Progress::Done);
+    bench.put("demo", 7, call(ToolStatus::Completed, "Run the tests", Value::Null, output), ItemProgress::Done);
     let item = Arc::clone(bench.state.items.at(0).unwrap());
     assert!(!bench.frame().concat().contains("shown"));
     let mut bench = Bench::new(60, 9);
@@ -211,7 +233,8 @@ fn tool_cards_unfolded() {
 }
 
 fn questions(bench: &mut Bench) {
-    let choice = |id: &str, label: &str, meaning| Choice { id: id.to_owned(), label: label.to_owned(), meaning };
+    let choice =
+        |id: &str, label: &str, meaning| QuestionOption { id: id.to_owned(), label: label.to_owned(), meaning };
     let question = Question {
         kind: QuestionKind::Permission,
         title: "May I run the tests of the whole workspace, which takes a while?".to_owned(),
@@ -228,18 +251,18 @@ fn questions(bench: &mut Bench) {
     };
     let answered = |option: Option<&str>, text: Option<&str>| {
         let answer = Answer { option: option.map(str::to_owned), text: text.map(str::to_owned) };
-        Some(Closing::Answered { by: ParticipantId::from("human"), answer })
+        Some(QuestionCloseReason::Answered { by: ParticipantId::from("human"), answer })
     };
     let closings = [
-        (None, Progress::Growing),
-        (answered(Some("yes"), None), Progress::Done),
-        (answered(Some("no"), Some("not now")), Progress::Done),
-        (answered(None, Some("later")), Progress::Done),
-        (Some(Closing::Withdrawn), Progress::Done),
-        (Some(Closing::Cancelled), Progress::Cut),
+        (None, ItemProgress::Growing),
+        (answered(Some("yes"), None), ItemProgress::Done),
+        (answered(Some("no"), Some("not now")), ItemProgress::Done),
+        (answered(None, Some("later")), ItemProgress::Done),
+        (Some(QuestionCloseReason::Withdrawn), ItemProgress::Done),
+        (Some(QuestionCloseReason::Cancelled), ItemProgress::Cut),
     ];
     for (number, (closing, progress)) in closings.into_iter().enumerate() {
-        bench.put("demo", number, Body::Question { question: question.clone(), closing }, progress);
+        bench.put("demo", number, ItemBody::Question { question: question.clone(), closing }, progress);
     }
 }
 
@@ -284,26 +307,27 @@ fn stream_data_is_shown_on_request() {
 fn retracted_items_are_hidden() {
     let mut bench = Bench::new(60, 10);
     bench.say("human", "one");
-    bench.put("demo", 1, text("two"), Progress::Growing);
+    bench.put("demo", 1, text("two"), ItemProgress::Growing);
     bench.say("human", "three");
-    bench.put("demo", 1, text("two"), Progress::Retracted);
+    bench.put("demo", 1, text("two"), ItemProgress::Retracted);
     let rows = bench.whole();
     assert_eq!(rows.iter().filter(|row| row.contains('◆')).count(), 2, "{rows:?}");
-    assert_eq!(bench.state.items.get(&ItemId::from("i1")).expect("it is stored").progress, Progress::Retracted);
+    assert_eq!(bench.state.items.get(&ItemId::from("i1")).expect("it is stored").progress, ItemProgress::Retracted);
 }
 
 #[test]
 fn another_day_is_named() {
     let mut bench = Bench::new(60, 10);
-    bench.put("demo", 200_000, text("tomorrow"), Progress::Done);
+    bench.put("demo", 200_000, text("tomorrow"), ItemProgress::Done);
     assert!(bench.frame()[0].ends_with("Jan 4 20:08"), "{:?}", bench.frame());
 }
 
 #[test]
 fn failures_have_the_colour_of_danger() {
     let mut bench = Bench::new(60, 10);
-    let body = Body::Notice { level: Level::Error, topic: "error".to_owned(), lines: vec!["broken".to_owned()] };
-    bench.put("system", 0, body, Progress::Done);
+    let body =
+        ItemBody::Notice { level: NoticeLevel::Error, topic: "error".to_owned(), lines: vec!["broken".to_owned()] };
+    bench.put("system", 0, body, ItemProgress::Done);
     let buffer = bench.buffer();
     assert_eq!(Some(buffer[(3, 0)].fg), bench.theme.danger.fg);
 }

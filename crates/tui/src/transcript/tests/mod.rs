@@ -14,8 +14,8 @@ use wh_client::MirrorChange;
 use wh_core::input::{Gesture, Modifiers, Mouse, MouseAction, MouseButton};
 use wh_core::space::event::{ParticipantRole, SpaceEvent, TurnStats};
 use wh_core::space::harness::TurnOutcome;
-use wh_core::space::item::{Body, Item, Progress};
-use wh_core::space::state::State;
+use wh_core::space::item::{Item, ItemBody, ItemProgress};
+use wh_core::space::state::SpaceState;
 use wh_core::space::{ItemId, ParticipantId, TurnId};
 
 use super::*;
@@ -27,13 +27,13 @@ fn at(seconds: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(NOON + seconds)
 }
 
-fn text(words: &str) -> Body {
-    Body::Text { text: words.to_owned(), attachments: Vec::new() }
+fn text(words: &str) -> ItemBody {
+    ItemBody::Text { text: words.to_owned(), attachments: Vec::new() }
 }
 
 /// A space and its transcript at some size.
 struct Bench {
-    state: State,
+    state: SpaceState,
     transcript: Transcript,
     me: ParticipantId,
     theme: Theme,
@@ -45,7 +45,7 @@ struct Bench {
 impl Bench {
     fn new(width: u16, height: u16) -> Self {
         let me = ParticipantId::from("human");
-        let mut state = State::new("space", me.clone());
+        let mut state = SpaceState::new("space", me.clone());
         state.apply(&SpaceEvent::Joined(me.clone(), ParticipantRole::Human), at(0));
         state.apply(&SpaceEvent::Joined(ParticipantId::from("demo"), ParticipantRole::Agent), at(0));
         let transcript = Transcript::in_zone(TimeZone::UTC);
@@ -53,11 +53,11 @@ impl Bench {
     }
 
     /// Adds an item with the id `i` and a number.
-    fn put(&mut self, from: &str, number: usize, body: Body, progress: Progress) {
+    fn put(&mut self, from: &str, number: usize, body: ItemBody, progress: ItemProgress) {
         self.put_to(from, None, number, body, progress);
     }
 
-    fn put_to(&mut self, from: &str, to: Option<&str>, number: usize, body: Body, progress: Progress) {
+    fn put_to(&mut self, from: &str, to: Option<&str>, number: usize, body: ItemBody, progress: ItemProgress) {
         self.state.put(Arc::new(Item {
             id: ItemId::from(format!("i{number}")),
             from: ParticipantId::from(from),
@@ -74,7 +74,7 @@ impl Bench {
 
     fn say(&mut self, from: &str, words: &str) {
         let number = self.state.items.len();
-        self.put(from, number, text(words), Progress::Done);
+        self.put(from, number, text(words), ItemProgress::Done);
     }
 
     /// Adds messages of one line each.

@@ -60,13 +60,14 @@ fn step() -> impl Strategy<Value = Step> {
 fn take(bench: &mut Bench, step: Step, floor: &mut u64) {
     let number = bench.state.items.len();
     match step {
-        Step::Say(words) => bench.put("human", number, text(&words), Progress::Done),
-        Step::Grow(at, words) => bench.put("demo", at.min(number), text(&words), Progress::Growing),
-        Step::TakeBack(at) if at < number => bench.put("demo", at, text(""), Progress::Retracted),
+        Step::Say(words) => bench.put("human", number, text(&words), ItemProgress::Done),
+        Step::Grow(at, words) => bench.put("demo", at.min(number), text(&words), ItemProgress::Growing),
+        Step::TakeBack(at) if at < number => bench.put("demo", at, text(""), ItemProgress::Retracted),
         Step::TakeBack(_) => {}
         Step::Act => {
-            let body = Body::Act { kind: "chat/acknowledge".to_owned(), payload: serde_json::json!({}), about: vec![] };
-            bench.put("demo", number, body, Progress::Done);
+            let body =
+                ItemBody::Act { kind: "chat/acknowledge".to_owned(), payload: serde_json::json!({}), about: vec![] };
+            bench.put("demo", number, body, ItemProgress::Done);
         }
         Step::Press(key) => {
             bench.press(key);

@@ -10,9 +10,9 @@ fn long(count: usize) -> Bench {
     bench
 }
 
-fn tool(lines: usize) -> Body {
+fn tool(lines: usize) -> ItemBody {
     let written = (1..=lines).map(|line| format!("line {line}\n")).collect();
-    Body::Tool(ToolCall {
+    ItemBody::Tool(ToolCall {
         name: "shell".to_owned(),
         title: "Run".to_owned(),
         kind: ToolKind::Execute,
@@ -35,7 +35,7 @@ fn the_end_is_followed() {
 #[test]
 fn the_window_stays_when_items_are_added() {
     let mut bench = long(50);
-    bench.put("demo", 50, text("grows"), Progress::Growing);
+    bench.put("demo", 50, text("grows"), ItemProgress::Growing);
     bench.frame();
     assert!(bench.press("pageup"));
     assert!(bench.press("pageup"));
@@ -43,7 +43,7 @@ fn the_window_stays_when_items_are_added() {
     assert!(!bench.transcript.following());
     assert_eq!(bench.transcript.below(), 20);
     bench.chat(3);
-    bench.put("demo", 50, text("grows\n\nand\n\ngrows"), Progress::Growing);
+    bench.put("demo", 50, text("grows\n\nand\n\ngrows"), ItemProgress::Growing);
     assert_eq!(bench.frame(), before);
     assert_eq!(bench.transcript.below(), 20 + 3 * 3 + 4);
 }
@@ -51,14 +51,14 @@ fn the_window_stays_when_items_are_added() {
 #[test]
 fn the_window_stays_when_an_item_above_grows() {
     let mut bench = long(5);
-    bench.put("demo", 5, text("grows"), Progress::Growing);
+    bench.put("demo", 5, text("grows"), ItemProgress::Growing);
     for number in 6..40 {
-        bench.put("demo", number, text(&format!("message {number}")), Progress::Done);
+        bench.put("demo", number, text(&format!("message {number}")), ItemProgress::Done);
     }
     bench.frame();
     bench.press("pageup");
     let before = bench.frame();
-    bench.put("demo", 5, text("grows\nand\ngrows"), Progress::Growing);
+    bench.put("demo", 5, text("grows\nand\ngrows"), ItemProgress::Growing);
     assert_eq!(bench.frame(), before);
 }
 
@@ -172,7 +172,7 @@ fn without_messages_there_is_nothing_to_select() {
 #[test]
 fn a_click_on_a_card_unfolds_it_where_it_is() {
     let mut bench = long(50);
-    bench.put("demo", 50, tool(30), Progress::Done);
+    bench.put("demo", 50, tool(30), ItemProgress::Done);
     let rows = bench.frame();
     let header = rows.iter().position(|row| row.contains("✓ Run")).expect("the card is in view");
     let y = u16::try_from(header).expect("a row");
@@ -192,7 +192,7 @@ fn a_click_on_a_card_unfolds_it_where_it_is() {
 #[test]
 fn enter_expands_the_selected_item() {
     let mut bench = long(3);
-    bench.put("demo", 3, tool(5), Progress::Done);
+    bench.put("demo", 3, tool(5), ItemProgress::Done);
     bench.press("alt+up");
     assert!(bench.press("enter"));
     assert!(bench.frame().iter().any(|row| row.contains("line 5")));
@@ -223,7 +223,7 @@ fn the_window_stays_after_the_state_was_reset() {
     let before = bench.frame();
     let mut anew = Bench::new(60, 12);
     for number in 20..60 {
-        anew.put("demo", number, text(&format!("message {number}")), Progress::Done);
+        anew.put("demo", number, text(&format!("message {number}")), ItemProgress::Done);
     }
     bench.state = anew.state;
     bench.transcript.sync(&bench.state, &MirrorChange { reset: true, ..MirrorChange::default() });
@@ -285,8 +285,9 @@ fn a_frame_costs_what_it_shows() {
 fn hidden_items_cost_nothing() {
     let mut bench = long(1);
     for number in 1..50_000 {
-        let body = Body::Act { kind: "chat/acknowledge".to_owned(), payload: serde_json::Value::Null, about: vec![] };
-        bench.put("demo", number, body, Progress::Done);
+        let body =
+            ItemBody::Act { kind: "chat/acknowledge".to_owned(), payload: serde_json::Value::Null, about: vec![] };
+        bench.put("demo", number, body, ItemProgress::Done);
     }
     assert_eq!(bench.frame()[1], "   message 0");
     assert_eq!(bench.transcript.shown.len(), 1);
@@ -326,7 +327,7 @@ fn an_item_that_grows_is_drawn_alone_and_once_a_frame() {
     bench.frame();
     let before = bench.transcript.cache.drawn;
     for words in ["one", "one two", "one two three"] {
-        bench.put("demo", 50, text(words), Progress::Growing);
+        bench.put("demo", 50, text(words), ItemProgress::Growing);
     }
     bench.frame();
     assert_eq!(bench.transcript.cache.drawn, before + 1);

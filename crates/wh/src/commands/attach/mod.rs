@@ -13,7 +13,7 @@ use wh_client::sender::{ConnectionError, DaemonConnection};
 use wh_core::input::KeyPress;
 use wh_screen::modes::TerminalModes;
 use wh_wire::control::SessionKind;
-use wh_wire::socket::{Attached, ErrorCode, SessionDetails};
+use wh_wire::socket::{AttachResponse, ErrorCode, SessionDetails};
 
 use super::space::ThemeChoice;
 use crate::daemon::{DaemonFile, DaemonPaths};
@@ -89,9 +89,9 @@ pub fn require_terminal() -> Result<LocalTerminal, CliFailure> {
 enum AttachedSession {
     /// Screen of a terminal program. Also used for an agent if the daemon has another version: its UI then runs in the
     /// daemon.
-    Screen(Box<Attached>, DaemonConnection),
+    Screen(Box<AttachResponse>, DaemonConnection),
     /// Conversation with an agent.
-    Space(Box<wh_wire::socket::Joined>, DaemonConnection),
+    Space(Box<wh_wire::socket::JoinResponse>, DaemonConnection),
 }
 
 async fn open(

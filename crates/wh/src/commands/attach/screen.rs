@@ -7,11 +7,11 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::mpsc;
 use wh_client::sender::DaemonConnection;
-use wh_client::{Attachment, Surface, SurfaceRequest, ToTerminal, UserTerminalEvent};
+use wh_client::{Surface, SurfaceRequest, TerminalAttachment, UserTerminalEvent, UserTerminalMessage};
 use wh_core::terminal::Exit;
 use wh_screen::render::LEAVE_SCREEN;
 use wh_wire::attach::{ATTACH_HEADER_BYTES, AttachInput, AttachOutput, decode_header};
-use wh_wire::socket::Attached;
+use wh_wire::socket::AttachResponse;
 
 use super::{AttachEnd, DetachKeys};
 use crate::failure::CliFailure;
@@ -19,7 +19,7 @@ use crate::local_terminal::LocalTerminal;
 
 /// Shows the session's screen until the user detaches or the session ends.
 pub async fn show(
-    attached: Attached,
+    attached: AttachResponse,
     line: DaemonConnection,
     tty: LocalTerminal,
     keys: DetachKeys,
@@ -42,19 +42,19 @@ pub async fn show(
 }
 
 async fn bridge(
-    attachment: Attachment,
+    attachment: TerminalAttachment,
     reader: BufReader<OwnedReadHalf>,
     mut writer: OwnedWriteHalf,
     keys: DetachKeys,
 ) -> AttachEnd {
-    let Attachment { output, mut input, mut changes, .. } = attachment;
+    let TerminalAttachment { output, mut input, mut changes, .. } = attachment;
     let (frames, mut received) = mpsc::channel(1);
     let forwarding = tokio::spawn(forward_frames(reader, frames));
     let over = loop {
         let frame = tokio::select! {
             frame = received.recv() => match frame {
                 Some(AttachOutput::Output(bytes)) => {
-                    if output.send(ToTerminal::Output(Bytes::from(bytes))).await.is_err() {
+                    if output.send(UserTerminalMessage::Output(Bytes::from(bytes))).await.is_err() {
                         break AttachEnd::Detached;
                     }
                     continue;
@@ -65,7 +65,7 @@ async fn bridge(
             },
             typed = input.recv() => match typed {
                 Some(bytes) if keys.are_in(&bytes) => {
-                    let _ = output.send(ToTerminal::Output(Bytes::from_static(LEAVE_SCREEN.as_bytes()))).await;
+                    let _ = output.send(UserTerminalMessage::Output(Bytes::from_static(LEAVE_SCREEN.as_bytes()))).await;
                     break AttachEnd::Detached;
                 }
                 Some(bytes) => AttachInput::Typed(bytes.to_vec()),

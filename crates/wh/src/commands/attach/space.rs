@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use wh_client::link::{self, LINK_VERSION, LinkEnd};
 use wh_client::sender::DaemonConnection;
-use wh_client::{Attachment, Surface, SurfaceRequest, Ui};
+use wh_client::{Surface, SurfaceRequest, TerminalAttachment, Ui};
 use wh_core::slash::UiCommand;
 use wh_core::space::ParticipantId;
 use wh_engine::terminal::UiTerminalSpec;
 use wh_tui::{TuiExit, TuiOptions};
-use wh_wire::socket::Joined;
+use wh_wire::socket::JoinResponse;
 
 use super::{AttachEnd, DetachKeys};
 use crate::commands::space::ThemeChoice;
@@ -34,7 +34,7 @@ pub fn join(session: &str) -> Value {
 
 /// Shows the conversation until the user detaches or the conversation ends.
 pub async fn show(
-    joined: Joined,
+    joined: JoinResponse,
     line: DaemonConnection,
     tty: LocalTerminal,
     keys: DetachKeys,
@@ -97,9 +97,9 @@ fn intercept_detach_keys(keys: DetachKeys, surface: Surface, ui: Ui) -> Surface 
             let request = match request {
                 SurfaceRequest::Attach(attachment) => {
                     let (typed, input) = mpsc::channel(MAX_QUEUED_KEY_READS);
-                    let Attachment { size, output, input: keyboard, changes } = attachment;
+                    let TerminalAttachment { size, output, input: keyboard, changes } = attachment;
                     tokio::spawn(pass_keys(keyboard, typed, keys.clone(), ui.clone()));
-                    SurfaceRequest::Attach(Attachment { size, output, input, changes })
+                    SurfaceRequest::Attach(TerminalAttachment { size, output, input, changes })
                 }
                 other => other,
             };

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use serde_json::{Value, json};
-use wh_client::sender::{OutgoingControl, RetryPolicy, Sender};
+use wh_client::sender::{ControlSender, OutgoingControl, RetryPolicy};
 use wh_testkit::{CONDITION_TIMEOUT, eventually, process, tools};
 use wh_wire::socket::{AuditAction, ControlKind, ControlResult, Credential};
 
@@ -285,7 +285,7 @@ fn a_message_to_a_stopped_daemon_times_out() {
     kill(daemon.pid(), Signal::SIGCONT).unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(ended.and_then(|status| status.code()), Some(3), "{said}");
-    assert!(said.contains("the daemon does not answer within 1 s") && said.contains("--request-id r1"), "{said}");
+    assert!(said.contains("the daemon did not answer within 1 s") && said.contains("--request-id r1"), "{said}");
     let (acts, records) = sent(&daemon, "r1");
     assert_eq!(acts, ["control_timeout", "control_timeout"]);
     assert_eq!((&records[0]["session_id"], &records[0]["duplicate"]), (&json!("a"), &json!(false)), "nothing was sent");
@@ -468,7 +468,7 @@ fn a_program_sends_with_the_library_instead_of_the_binary() {
     let credentials = daemon.root().join("config/wheelhouse/teams");
     let notes: Arc<Mutex<Vec<(AuditAction, String)>>> = Arc::default();
     let tells = Arc::clone(&notes);
-    let sender = Sender::new(daemon.socket(), "local", move |team| {
+    let sender = ControlSender::new(daemon.socket(), "local", move |team| {
         let file = credentials.join(team).join("credentials/local.token");
         let token = fs::read_to_string(file).map_err(|error| error.to_string())?;
         Ok(Credential(token.trim().to_owned()))

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use wh_testkit::http::{Response, TestRequest};
+use wh_testkit::http::{TestRequest, TestResponse};
 use wh_testkit::{CONDITION_TIMEOUT, eventually, process};
 
 use crate::WH;
@@ -262,18 +262,18 @@ impl TestDaemon {
 
     /// Sends a request to the HTTP API with the token.
     #[track_caller]
-    pub fn http(&self, request: TestRequest) -> Response {
+    pub fn http(&self, request: TestRequest) -> TestResponse {
         let request = request.header("Authorization", &format!("Bearer {}", self.token()));
         request.send(self.port()).unwrap()
     }
 
     #[track_caller]
-    pub fn get(&self, path: &str) -> Response {
+    pub fn get(&self, path: &str) -> TestResponse {
         self.http(TestRequest::get(path))
     }
 
     #[track_caller]
-    pub fn post(&self, path: &str, body: Value) -> Response {
+    pub fn post(&self, path: &str, body: Value) -> TestResponse {
         self.http(TestRequest::post_json(path, &body))
     }
 

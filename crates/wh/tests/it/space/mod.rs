@@ -73,7 +73,7 @@ fn question(wh: &Wh) -> Value {
     })
 }
 
-fn answer(wh: &Wh, id: &str, option: &str) -> wh_testkit::http::Response {
+fn answer(wh: &Wh, id: &str, option: &str) -> wh_testkit::http::TestResponse {
     wh.post("/control/answer", json!({ "id": id, "option": option }))
 }
 

@@ -10,7 +10,7 @@ use super::{CONTROL_VERSION, ControlKey, ControlKind};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ControlResult {
-    /// The message was executed.
+    /// The message was executed: delivered, or queued for the session.
     Ok,
     /// The session has ended or does not accept input yet.
     NotLive,

@@ -37,7 +37,7 @@ pub enum ControlReason {
         known: &'static str,
     },
     /// Two fields contradict each other.
-    #[error("{one} and {other} contradict each other")]
+    #[error("{one} and {other} contradict each other; omit one of them")]
     Contradiction {
         /// Name of the first field.
         one: &'static str,

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 use wh_wire::claude::{
-    Answer, AskKind, ClaudeMessage, ClientRequest, CommandState, ContentBlock, Delta, Incoming, InitializeReply,
-    InterruptReply, Outgoing, PermissionMode, PermissionResult, PermissionUpdate, Refusal, RewindReply, SessionState,
-    StreamEvent, System, TurnResult, decode,
+    Answer, ClaudeMessage, ClientRequest, CommandState, ContentBlock, Delta, Incoming, IncomingRequestKind,
+    InitializeReply, InterruptReply, Outgoing, PermissionMode, PermissionResult, PermissionUpdate, ReplyError,
+    RewindReply, SessionState, StreamEvent, SystemMessage, TurnResult, decode,
 };
 
 use super::captured;
@@ -24,7 +24,7 @@ fn messages() -> Vec<ClaudeMessage> {
         .collect()
 }
 
-fn reply(id: &str) -> Result<Value, Refusal> {
+fn reply(id: &str) -> Result<Value, ReplyError> {
     from_agent()
         .into_iter()
         .find_map(|frame| match frame {
@@ -101,7 +101,7 @@ fn replies_carry_a_value_or_a_refusal() {
     assert_eq!(reply("s6").unwrap(), Value::Null, "set_max_thinking_tokens is only acknowledged");
     assert_eq!(
         reply("s5").unwrap_err(),
-        Refusal {
+        ReplyError {
             message: "Unsupported control request subtype: nonsense".to_owned(),
             code: Some("unsupported_request".to_owned())
         }
@@ -135,7 +135,7 @@ fn a_tool_request_has_the_data_for_a_dialog() {
         .into_iter()
         .filter_map(|frame| match frame {
             Incoming::Ask(ask) => match ask.kind {
-                AskKind::CanUseTool(it) => Some((ask.request_id, *it)),
+                IncomingRequestKind::CanUseTool(it) => Some((ask.request_id, *it)),
                 _ => None,
             },
             _ => None,
@@ -220,20 +220,24 @@ fn results_say_how_a_turn_ended() {
 
 #[test]
 fn system_frames_tell_states_modes_and_titles() {
-    let systems: Vec<System> = messages()
+    let systems: Vec<SystemMessage> = messages()
         .into_iter()
         .filter_map(|it| if let ClaudeMessage::System(it) = it { Some(it) } else { None })
         .collect();
-    let init = systems.iter().find_map(|it| if let System::Init(it) = it { Some(it) } else { None }).unwrap();
+    let init = systems.iter().find_map(|it| if let SystemMessage::Init(it) = it { Some(it) } else { None }).unwrap();
     assert_eq!(init.session_id, "2cb844de-1cb5-4ff2-955d-1057d7cb0c17");
     assert_eq!(init.permission_mode, Some(PermissionMode::Default));
     assert!(init.tools.contains(&"AskUserQuestion".to_owned()) && init.capabilities.len() == 19);
-    assert!(systems.iter().any(|it| matches!(it, System::SessionTitle(title) if title.title == "My title")));
+    assert!(systems.iter().any(|it| matches!(it, SystemMessage::SessionTitle(title) if title.title == "My title")));
     assert!(systems.iter().any(|it| {
-        matches!(it, System::Status(it) if it.status.is_none() && it.permission_mode == Some(PermissionMode::AcceptEdits))
+        matches!(
+            it,
+            SystemMessage::Status(it)
+                if it.status.is_none() && it.permission_mode == Some(PermissionMode::AcceptEdits)
+        )
     }));
     let states = systems.iter().filter_map(|it| match it {
-        System::SessionStateChanged(it) => Some(it.state),
+        SystemMessage::SessionStateChanged(it) => Some(it.state),
         _ => None,
     });
     assert_eq!(states.filter(|state| *state == SessionState::Idle).count(), 5);

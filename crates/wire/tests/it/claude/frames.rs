@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use wh_wire::claude::{
-    AskKind, ClaudeMessage, ContentBlock, Delta, Incoming, Json, PermissionDestination, PermissionMode,
-    PermissionUpdate, StreamEvent, System, decode,
+    ClaudeMessage, ContentBlock, Delta, Incoming, IncomingRequestKind, Json, PermissionDestination, PermissionMode,
+    PermissionUpdate, StreamEvent, SystemMessage, decode,
 };
 
 use super::{read, unknown};
@@ -15,7 +15,7 @@ fn message(frame: Value) -> ClaudeMessage {
     }
 }
 
-fn system(frame: Value) -> System {
+fn system(frame: Value) -> SystemMessage {
     match message(frame) {
         ClaudeMessage::System(system) => system,
         other => panic!("no system frame: {other:?}"),
@@ -147,17 +147,20 @@ fn a_malformed_request_can_still_be_answered() {
     let request = json!({"subtype": "ui_copy", "text": "x"});
     assert_eq!(
         ask(json!({"type": "control_request", "request_id": "q", "request": request})),
-        ("q".to_owned(), AskKind::Unknown { subtype: Some("ui_copy".to_owned()), raw: Json::from(request) })
+        (
+            "q".to_owned(),
+            IncomingRequestKind::Unknown { subtype: Some("ui_copy".to_owned()), raw: Json::from(request) }
+        )
     );
     let (_, kind) = ask(json!({"type": "control_request", "request_id": "q",
         "request": {"subtype": "can_use_tool", "tool_name": 5}}));
-    assert!(matches!(kind, AskKind::Unknown { subtype: Some(subtype), .. } if subtype == "can_use_tool"));
+    assert!(matches!(kind, IncomingRequestKind::Unknown { subtype: Some(subtype), .. } if subtype == "can_use_tool"));
     for odd in [json!(null), json!([1]), json!({}), json!("can_use_tool")] {
         let (_, kind) = ask(json!({"type": "control_request", "request_id": "q", "request": odd}));
-        assert!(matches!(kind, AskKind::Unknown { subtype: None, .. }));
+        assert!(matches!(kind, IncomingRequestKind::Unknown { subtype: None, .. }));
     }
     let (_, kind) = ask(json!({"type": "control_request", "request_id": "q"}));
-    assert!(matches!(kind, AskKind::Unknown { subtype: None, .. }));
+    assert!(matches!(kind, IncomingRequestKind::Unknown { subtype: None, .. }));
 }
 
 #[test]
@@ -166,7 +169,7 @@ fn every_kind_of_question_is_read() {
         Incoming::Ask(ask) => ask.kind,
         other => panic!("no question: {other:?}"),
     };
-    let AskKind::CanUseTool(tool) = kind(
+    let IncomingRequestKind::CanUseTool(tool) = kind(
         json!({"subtype": "can_use_tool", "tool_name": "Bash", "input": {"command": "rm"},
         "decision_reason": "\u{1b}[1mrisky", "decision_reason_type": "safetyCheck", "suppress_always_allow_rule": true,
         "default_to_no": true, "title": "Run rm?", "agent_id": "a1", "permission_suggestions": [
@@ -184,15 +187,19 @@ fn every_kind_of_question_is_read() {
     assert_eq!(serde_json::to_value(unlike).unwrap()["new"], 1, "a suggestion is sent back as it came");
 
     let hook = kind(json!({"subtype": "hook_callback", "callback_id": "hook_0", "input": {"hook_event_name": "Stop"}}));
-    assert!(matches!(hook, AskKind::HookCallback(it) if it.callback_id == "hook_0" && it.tool_use_id.is_none()));
+    assert!(
+        matches!(hook, IncomingRequestKind::HookCallback(it) if it.callback_id == "hook_0" && it.tool_use_id.is_none())
+    );
     let mcp =
         kind(json!({"subtype": "mcp_message", "server_name": "s", "message": {"jsonrpc": "2.0", "method": "ping"}}));
-    assert!(matches!(mcp, AskKind::McpMessage(it) if it.message["method"] == "ping"));
+    assert!(matches!(mcp, IncomingRequestKind::McpMessage(it) if it.message["method"] == "ping"));
     let form = kind(json!({"subtype": "elicitation", "mcp_server_name": "s", "message": "Name?", "mode": "form",
         "requested_schema": {"type": "object"}}));
-    assert!(matches!(form, AskKind::Elicitation(it) if it.message == "Name?" && it.requested_schema.is_some()));
+    assert!(
+        matches!(form, IncomingRequestKind::Elicitation(it) if it.message == "Name?" && it.requested_schema.is_some())
+    );
     let dialog = kind(json!({"subtype": "request_user_dialog", "dialog_kind": "trust", "payload": {"a": 1}}));
-    assert!(matches!(dialog, AskKind::UserDialog(it) if it.dialog_kind == "trust"));
+    assert!(matches!(dialog, IncomingRequestKind::UserDialog(it) if it.dialog_kind == "trust"));
 }
 
 #[test]
@@ -263,53 +270,55 @@ fn every_used_system_frame_is_decoded() {
         system(fields)
     };
     assert!(matches!(frame("compact_boundary", json!({"compact_metadata": {"trigger": "auto", "pre_tokens": 9}})),
-        System::CompactBoundary(it) if it.compact_metadata.pre_tokens == Some(9)));
+        SystemMessage::CompactBoundary(it) if it.compact_metadata.pre_tokens == Some(9)));
     assert!(
         matches!(frame("api_retry", json!({"attempt": 2, "max_retries": 10, "retry_delay_ms": 1.5, "error_status": null, "error": "overloaded"})),
-        System::ApiRetry(it) if it.attempt == 2 && it.error_status.is_none())
+        SystemMessage::ApiRetry(it) if it.attempt == 2 && it.error_status.is_none())
     );
     assert!(
         matches!(frame("task_started", json!({"task_id": "t", "description": "look", "task_type": "local_agent"})),
-        System::TaskStarted(it) if it.description == "look")
+        SystemMessage::TaskStarted(it) if it.description == "look")
     );
     assert!(
         matches!(frame("task_progress", json!({"task_id": "t", "usage": {"total_tokens": 5, "tool_uses": 1, "duration_ms": 2}})),
-        System::TaskProgress(it) if it.usage.as_ref().unwrap().total_tokens == 5)
+        SystemMessage::TaskProgress(it) if it.usage.as_ref().unwrap().total_tokens == 5)
     );
     assert!(matches!(frame("task_updated", json!({"task_id": "t", "patch": {"status": "killed"}})),
-        System::TaskUpdated(it) if it.patch.status.as_deref() == Some("killed")));
-    assert!(matches!(frame("task_updated", json!({"task_id": "t"})), System::TaskUpdated(it) if it.task_id == "t"));
+        SystemMessage::TaskUpdated(it) if it.patch.status.as_deref() == Some("killed")));
+    assert!(
+        matches!(frame("task_updated", json!({"task_id": "t"})), SystemMessage::TaskUpdated(it) if it.task_id == "t")
+    );
     assert!(
         matches!(frame("task_notification", json!({"task_id": "t", "status": "completed", "output_file": "/o", "summary": "done"})),
-        System::TaskNotification(it) if it.summary == "done")
+        SystemMessage::TaskNotification(it) if it.summary == "done")
     );
     assert!(
         matches!(frame("background_tasks_changed", json!({"tasks": [{"task_id": "t", "task_type": "local_bash", "description": "d"}]})),
-        System::BackgroundTasksChanged(tasks) if tasks.len() == 1)
+        SystemMessage::BackgroundTasksChanged(tasks) if tasks.len() == 1)
     );
     assert!(matches!(frame("thinking_tokens", json!({"estimated_tokens": 7, "estimated_tokens_delta": 2})),
-        System::ThinkingTokens(it) if it.estimated_tokens == 7));
+        SystemMessage::ThinkingTokens(it) if it.estimated_tokens == 7));
     assert!(matches!(frame("permission_denied", json!({"tool_name": "Bash", "tool_use_id": "t", "message": "no"})),
-        System::PermissionDenied(it) if it.message == "no"));
+        SystemMessage::PermissionDenied(it) if it.message == "no"));
     assert!(matches!(frame("notification", json!({"key": "k", "text": "look", "priority": "high"})),
-        System::Notification(it) if it.text == "look"));
+        SystemMessage::Notification(it) if it.text == "look"));
     assert!(matches!(frame("informational", json!({"content": "c", "level": "warning"})),
-        System::Informational(it) if it.level.as_deref() == Some("warning")));
+        SystemMessage::Informational(it) if it.level.as_deref() == Some("warning")));
     assert!(matches!(frame("local_command_output", json!({"content": "$0.1"})),
-        System::LocalCommandOutput(it) if it.content == "$0.1"));
+        SystemMessage::LocalCommandOutput(it) if it.content == "$0.1"));
     assert!(
         matches!(frame("commands_changed", json!({"commands": [{"name": "x", "description": "", "argumentHint": "<file>"}]})),
-        System::CommandsChanged(it) if it[0].argument_hint == "<file>")
+        SystemMessage::CommandsChanged(it) if it[0].argument_hint == "<file>")
     );
     assert!(
         matches!(frame("model_refusal_fallback", json!({"original_model": "a", "fallback_model": "b", "direction": "retry",
             "trigger": "refusal", "request_id": null, "retracted_message_uuids": ["u1", "u2"], "content": "switched"})),
-        System::RefusalFallback(it) if it.retracted_message_uuids == ["u1", "u2"])
+        SystemMessage::RefusalFallback(it) if it.retracted_message_uuids == ["u1", "u2"])
     );
     assert!(matches!(frame("model_refusal_no_fallback", json!({"original_model": "a", "content": "refused"})),
-        System::RefusalNoFallback(it) if it.content == "refused"));
+        SystemMessage::RefusalNoFallback(it) if it.content == "refused"));
     assert!(matches!(frame("elicitation_complete", json!({"mcp_server_name": "s", "elicitation_id": "e"})),
-        System::ElicitationComplete(it) if it.elicitation_id == "e"));
+        SystemMessage::ElicitationComplete(it) if it.elicitation_id == "e"));
 }
 
 #[test]

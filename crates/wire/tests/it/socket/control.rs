@@ -1,7 +1,8 @@
 use serde_json::{Value, json};
 use wh_wire::socket::{
     AnswerDecision, ContentRef, ControlAck, ControlAction, ControlAnswer, ControlContent, ControlKey, ControlKind,
-    ControlMeta, ControlProblem, ControlReason, ControlRequest, ControlResult, ControlStdin, Request, SocketCommand,
+    ControlMeta, ControlProblem, ControlReason, ControlRequest, ControlResult, ControlStdin, SocketCommand,
+    SocketRequest,
 };
 
 /// Builds a message from the required fields and `more`. A null removes a field.
@@ -159,7 +160,7 @@ fn an_answer_is_decoded_in_both_forms() {
 
 #[test]
 fn the_answer_command_needs_no_type_and_allows_no_other() {
-    let read = |more| match SocketCommand::read(&Request::new("r", "answer", message(more))).unwrap() {
+    let read = |more| match SocketCommand::read(&SocketRequest::new("r", "answer", message(more))).unwrap() {
         SocketCommand::Control(decoded) => decoded,
         other => panic!("{other:?}"),
     };

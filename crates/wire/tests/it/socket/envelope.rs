@@ -1,42 +1,42 @@
 use serde_json::{Value, json};
 use wh_wire::control::{EventBody, NewSessionRequest};
 use wh_wire::socket::{
-    Cursor, ErrorCode, Failure, MAX_CREDENTIALS, Request, Response, SOCKET_COMMANDS, SocketCommand, StreamLine,
-    Subscribe,
+    Cursor, ErrorCode, Failure, MAX_CREDENTIALS, SOCKET_COMMANDS, SocketCommand, SocketRequest, SocketResponse,
+    StreamLine, SubscribeRequest,
 };
 
 fn refusal(line: &str) -> (String, ErrorCode, String) {
-    let response = Request::decode(line.as_bytes()).unwrap_err();
+    let response = SocketRequest::decode(line.as_bytes()).unwrap_err();
     let id = response.request_id.clone();
     let failure = response.into_answer::<Value>().unwrap_err();
     (id, failure.code, failure.message)
 }
 
 fn command(name: &str, payload: Value) -> Result<SocketCommand, Failure> {
-    SocketCommand::read(&Request::new("r", name, payload))
+    SocketCommand::read(&SocketRequest::new("r", name, payload))
 }
 
 #[test]
 fn a_request_is_read_with_what_this_version_does_not_know() {
     let line =
         br#"{"version":1,"request_id":"sock-1","command":"list","payload":{"team":"a"},"trace":7,"token":"secret"}"#;
-    let request = Request::decode(line).unwrap();
+    let request = SocketRequest::decode(line).unwrap();
     assert_eq!((request.request_id.as_str(), request.command.as_str()), ("sock-1", "list"));
     assert_eq!(request.rest.get("trace"), Some(&json!(7)));
     assert_eq!(request.credential.as_ref().map(|credential| credential.0.as_str()), Some("secret"));
     assert!(!format!("{request:?}").contains("secret"));
-    assert_eq!(Request::decode(&request.encode()).unwrap(), request);
+    assert_eq!(SocketRequest::decode(&request.encode()).unwrap(), request);
 }
 
 #[test]
 fn several_credentials_may_be_shown_and_none_is_printed() {
     let line =
         br#"{"version":1,"request_id":"r","command":"list","token":"secret","tokens":["secret two","secret three"]}"#;
-    let request = Request::decode(line).unwrap();
+    let request = SocketRequest::decode(line).unwrap();
     let shown: Vec<&str> = request.credentials().map(|credential| credential.0.as_str()).collect();
     assert_eq!(shown, ["secret", "secret two", "secret three"]);
     assert!(!format!("{request:?}").contains("secret"));
-    assert_eq!(Request::decode(&request.encode()).unwrap(), request);
+    assert_eq!(SocketRequest::decode(&request.encode()).unwrap(), request);
     let many = json!({ "version": 1, "request_id": "r", "command": "list", "tokens": vec!["t"; MAX_CREDENTIALS + 1] });
     for line in [many.to_string(), many.to_string().replace(r#""t""#, "1")] {
         let (id, code, message) = refusal(&line);
@@ -51,7 +51,7 @@ fn a_request_without_a_payload_has_an_empty_one() {
         r#"{"version":1,"request_id":"r","command":"health"}"#,
         r#"{"version":1,"request_id":"r","command":"health","payload":null}"#,
     ] {
-        let request = Request::decode(line.as_bytes()).unwrap();
+        let request = SocketRequest::decode(line.as_bytes()).unwrap();
         assert_eq!(request.payload, json!({}));
         assert_eq!(SocketCommand::read(&request), Ok(SocketCommand::Health));
     }
@@ -86,22 +86,22 @@ fn the_error_of_an_invalid_request_has_its_id() {
 
 #[test]
 fn responses_are_encoded_as_specified() {
-    let ok = Response::ok("sock-1", &json!([]));
+    let ok = SocketResponse::ok("sock-1", &json!([]));
     assert_eq!(ok.encode(), b"{\"version\":1,\"request_id\":\"sock-1\",\"status\":\"ok\",\"payload\":[]}\n");
-    let error = Response::failed("sock-1", ErrorCode::SessionNotFound, "no session s9");
+    let error = SocketResponse::failed("sock-1", ErrorCode::SessionNotFound, "no session s9");
     assert_eq!(
         error.encode(),
         b"{\"version\":1,\"request_id\":\"sock-1\",\"status\":\"error\",\"error\":{\"code\":\"SESSION_NOT_FOUND\",\"message\":\"no session s9\"}}\n"
     );
     for response in [ok, error] {
-        assert_eq!(Response::decode(&response.encode()).unwrap(), response);
+        assert_eq!(SocketResponse::decode(&response.encode()).unwrap(), response);
     }
 }
 
 #[test]
 fn an_error_code_of_another_version_is_still_an_error() {
     let line = br#"{"version":1,"request_id":"r","status":"error","error":{"code":"BRAND_NEW","message":"m"}}"#;
-    let failure = Response::decode(line).unwrap().into_answer::<Value>().unwrap_err();
+    let failure = SocketResponse::decode(line).unwrap().into_answer::<Value>().unwrap_err();
     assert_eq!(failure, Failure::new(ErrorCode::Unknown, "m"));
 }
 
@@ -125,7 +125,7 @@ fn a_missing_field_is_named_and_extra_fields_are_ignored() {
     let after = Some(Cursor { epoch: "e1".to_owned(), seq: 7 });
     assert_eq!(
         command("subscribe", json!({"session_id": "s1", "after": {"epoch": "e1", "seq": 7}, "later": true})),
-        Ok(SocketCommand::Subscribe(Subscribe { session_id: "s1".to_owned(), after }))
+        Ok(SocketCommand::Subscribe(SubscribeRequest { session_id: "s1".to_owned(), after }))
     );
 }
 

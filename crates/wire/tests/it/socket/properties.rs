@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use wh_wire::socket::{
     AnswerDecision, ContentRef, ControlAction, ControlAnswer, ControlContent, ControlKey, ControlMeta, ControlRequest,
-    ControlStdin, Request, SocketCommand,
+    ControlStdin, SocketCommand, SocketRequest,
 };
 
 fn word() -> impl Strategy<Value = String> {
@@ -112,13 +112,13 @@ proptest! {
             prop_assert!(!problem.reason.to_string().is_empty());
             prop_assert_eq!(problem.ack("now").is_some(), problem.kind.is_some());
         }
-        let request = Request::new("r", "control", payload);
+        let request = SocketRequest::new("r", "control", payload);
         prop_assert!(matches!(SocketCommand::read(&request), Ok(SocketCommand::Control(_))));
     }
 
     #[test]
     fn any_bytes_are_a_request_or_a_response_to_send(line in proptest::collection::vec(any::<u8>(), 0..200)) {
-        if let Err(response) = Request::decode(&line) {
+        if let Err(response) = SocketRequest::decode(&line) {
             prop_assert_eq!(response.encode().iter().filter(|byte| **byte == b'\n').count(), 1);
         }
     }
