@@ -380,7 +380,7 @@ export type DetailBody = {
   type: "input";
 };
 
-/** Response body of a command to the space. */
+/** Response body of an executed command: an answer, an interrupt or a slash command. */
 export interface DoneBody {
   /**
    * True if an earlier request had the same request id. Nothing was executed again; `receipt` is the receipt of the

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// Default timeout for a response.
 pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Timeout for a response: the time that the server needs to execute the request, plus the client's timeout.
+/// Time limit for a response: the time that the server needs to execute the request, plus the client's timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deadline {
     duration: Duration,

@@ -1,6 +1,6 @@
 //! `wh-bench`: benchmarks of wh, compared with tmux in control mode, with system limits, and with the terminal UIs of
 //! real agents. Each row measures wh and the other programs alternately, so that load on the machine affects all
-//! results. See `docs/performance.md`.
+//! results equally. See `docs/performance.md`.
 #![allow(clippy::disallowed_methods, reason = "wh-bench is not a child subreaper and ends its own children")]
 
 mod against;

@@ -162,7 +162,8 @@ pub struct ScreenSnapshot {
     pub history: Option<Vec<u8>>,
 }
 
-/// Newest cursor of the journal, state at that point, and change notifications, all read atomically.
+/// Watch on a surface: newest cursor of its journal, state at that point, and change notifications, all read
+/// atomically.
 #[derive(Debug)]
 pub struct SurfaceWatch {
     /// Cursor of the newest event.

@@ -280,7 +280,7 @@ impl<C: Codec> LinkShared<C> {
 
     fn spawn_answer(self: &Arc<Self>, key: String, answer: AnswerFuture<C::Frame>, bytes: usize) {
         let mut open = lock(&self.open);
-        let counted = CountedAnswer::new(self, bytes);
+        let counted = CountedRequest::new(self, bytes);
         let task = tokio::spawn(async move {
             let shared = &counted.shared;
             let frame = answer.await;
@@ -329,19 +329,19 @@ impl<C: Codec> LinkShared<C> {
 
 /// Counts a request from the program in the read budget while a task answers it. Dropped with the task, even if the
 /// task is aborted.
-struct CountedAnswer<C: Codec> {
+struct CountedRequest<C: Codec> {
     shared: Arc<LinkShared<C>>,
     bytes: usize,
 }
 
-impl<C: Codec> CountedAnswer<C> {
+impl<C: Codec> CountedRequest<C> {
     fn new(shared: &Arc<LinkShared<C>>, bytes: usize) -> Self {
         shared.io.budget.begin_answer(bytes);
         Self { shared: Arc::clone(shared), bytes }
     }
 }
 
-impl<C: Codec> Drop for CountedAnswer<C> {
+impl<C: Codec> Drop for CountedRequest<C> {
     fn drop(&mut self) {
         self.shared.io.budget.end_answer(self.bytes);
     }

@@ -126,8 +126,9 @@ impl ConversationFiles {
         if safe == file { Ok(()) } else { fs::remove_file(file) }
     }
 
-    /// Restores the file from the newest copy with messages. Called if Gemini has no file of the conversation, or only
-    /// empty files. Returns [`PreparedFile::Missing`] if there is no such copy or if Gemini does not know the project.
+    /// Restores the file from the newest copy that contains messages. Called if Gemini has no file of the conversation,
+    /// or only empty files. Returns [`PreparedFile::Missing`] if there is no such copy or if Gemini does not know the
+    /// project.
     fn restore(&self) -> io::Result<PreparedFile> {
         let copy = self.copies().find(|(_, content)| !content.is_empty());
         let (Some((copy, _)), Some(folder)) = (copy, &self.chats) else { return Ok(PreparedFile::Missing) };

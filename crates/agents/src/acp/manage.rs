@@ -29,7 +29,7 @@ pub(crate) async fn conversations(inquiry: AgentQuery<'_>) -> Result<Vec<SavedCo
     });
     match reply.await {
         Ok(Some(reply)) => Ok(sessions(&reply, &here.directory)),
-        Ok(None) => Err(ManageError::NotSupported(format!("{} lists no conversations", entry.title))),
+        Ok(None) => Err(ManageError::NotSupported(format!("{} cannot list conversations", entry.title))),
         Err(error) => Err(ManageError::Failed(error.to_string())),
     }
 }

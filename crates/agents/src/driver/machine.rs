@@ -271,7 +271,7 @@ impl<P: Protocol> DriverMachine<P> {
         self.mode_being_left.clone_from(&skipping);
         let Some(mode) = skipping else { return };
         let problem = format!("{} is in mode {mode:?}, which skips permissions", self.protocol.title());
-        let fix = format!("to allow this mode, {ALLOW_SKIPPING}");
+        let fix = format!("to allow mode {mode:?}, {ALLOW_SKIPPING}");
         let Some(careful) = self.protocol.careful_mode() else {
             self.output.fatal = Some(format!("{problem}, and has no other mode; {fix}"));
             return;

@@ -66,7 +66,7 @@ pub trait Agent: Send + Sync {
         &'a self,
         _here: &'a QueryContext,
     ) -> BoxFuture<'a, Result<Vec<SavedConversation>, ManageError>> {
-        Box::pin(async { Err(ManageError::NotSupported(format!("{} lists no conversations", self.facts().title))) })
+        Box::pin(async { Err(ManageError::NotSupported(format!("{} cannot list conversations", self.facts().title))) })
     }
 
     /// Starts an agent. Orders may be sent at once; the harness buffers them until the first

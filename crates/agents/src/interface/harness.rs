@@ -21,7 +21,7 @@ const MAX_QUEUED_REPORTS: usize = 256;
 
 /// Handle of a running agent for its owner.
 ///
-/// The owner must read `reports` at all times, even while an order waits for room, because an agent may stop reading
+/// The owner must read `reports` continuously, even while an order waits for room, because an agent may stop reading
 /// orders while its reports are not read. Dropping `orders` ends the agent like [`Order::End`]. The remaining reports
 /// still arrive, with [`Report::Gone`] last. When `reports` is closed, no process and no file of the agent is left.
 /// Dropping `reports` ends the agent too.
@@ -29,7 +29,7 @@ const MAX_QUEUED_REPORTS: usize = 256;
 pub struct Harness {
     /// Orders to the agent. Dropping the sender ends the agent.
     pub orders: mpsc::Sender<Order>,
-    /// Reports from the agent. The owner must read them at all times.
+    /// Reports from the agent. The owner must read them continuously.
     pub reports: mpsc::Receiver<Report>,
     /// Storage for output beyond the display limits.
     pub overflow: overflow::OverflowStore,

@@ -35,7 +35,7 @@ pub fn snapshots(config: &BenchConfig) -> BenchResult<Vec<TmuxRow>> {
     let script = ["sh", "-c", "cat \"$0\"; exec sleep 1000000", &text];
     let mut wh = WhContender::start(config, 2000, &script)?;
     let mut tmux = TmuxContender::start(2000, &script)?;
-    let bottom = last_word(directory.path())?;
+    let bottom = last_line_text(directory.path())?;
     wh.wait_for_text(&bottom, Duration::from_millis(20))?;
     tmux.wait_for_text(&bottom, Duration::from_millis(20))?;
     // The snapshot contains the time of the last frame, which may not be known yet when the text is first shown.
@@ -50,7 +50,7 @@ pub fn snapshots(config: &BenchConfig) -> BenchResult<Vec<TmuxRow>> {
 }
 
 /// Returns a text that occurs only on the last line of the screen.
-fn last_word(directory: &std::path::Path) -> BenchResult<String> {
+fn last_line_text(directory: &std::path::Path) -> BenchResult<String> {
     let text = std::fs::read_to_string(directory.join("screen"))?;
     let last = text.lines().last().ok_or("the screen is empty")?;
     let plain: Vec<&str> =

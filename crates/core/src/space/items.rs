@@ -197,7 +197,7 @@ impl Items {
             }
         }
         if self.bytes != self.stored.iter().map(|item| item.weight()).sum::<usize>() {
-            return Err("the total weight is wrong".to_owned());
+            return Err("the total size of the items is wrong".to_owned());
         }
         if self.envelopes.len() != self.stored.iter().map(|item| envelope::listed_count(item)).sum::<usize>() {
             return Err("the envelope index does not match the items".to_owned());

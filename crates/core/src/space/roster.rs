@@ -255,7 +255,7 @@ pub struct LogoutResult {
     pub success: bool,
     /// True if the agent has a way to log out.
     pub supported: bool,
-    /// Human-readable message.
+    /// Human-readable text of the message.
     pub message: String,
 }
 

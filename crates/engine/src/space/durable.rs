@@ -22,7 +22,7 @@ use super::task::{SpaceTask, now};
 use crate::ledger::{BeginQueue, BegunCommand, SessionLedger};
 use crate::store::{self, BeginOutcome, StoreError};
 
-pub(super) type CommandReply = oneshot::Sender<Result<CommandAccepted, SpaceRefusal>>;
+pub(super) type CommandReplySender = oneshot::Sender<Result<CommandAccepted, SpaceRefusal>>;
 
 /// Command of a client, before the state machine receives it.
 pub(super) struct IncomingCommand {
@@ -30,7 +30,7 @@ pub(super) struct IncomingCommand {
     pub request: Option<FingerprintedId>,
     pub command: ConversationCommand,
     pub until: ReplyStage,
-    pub reply: CommandReply,
+    pub reply: CommandReplySender,
 }
 
 impl IncomingCommand {
@@ -43,7 +43,7 @@ impl IncomingCommand {
 
 /// Caller that waits for the state machine's answer to its command.
 pub(super) struct CommandCaller {
-    reply: CommandReply,
+    reply: CommandReplySender,
     until: ReplyStage,
     /// True if the message is acknowledged only when it is delivered to the agent, not when it is queued.
     waits_in_queue: bool,
@@ -378,7 +378,7 @@ impl SpaceTask {
         }
     }
 
-    fn refused(&mut self, id: Option<RequestId>, reply: CommandReply, refusal: SpaceRefusal) {
+    fn refused(&mut self, id: Option<RequestId>, reply: CommandReplySender, refusal: SpaceRefusal) {
         // A command that was accepted has a receipt and is settled. With [`SpaceRefusal::UsedBefore`], the receipt
         // belongs to another command.
         let accepted =

@@ -21,7 +21,7 @@ use wh_core::space::machine::{Now, SpaceEffect, SpaceInput, SpaceMachine, Ticket
 use wh_core::space::roster::{AgentReply, AgentRequest, RunningCard, StatusCard, conversation_id};
 use wh_core::space::{ItemId, ParticipantId};
 
-use super::durable::{self, CommandCaller, CommandReply, IncomingCommand, StoredSpaceCommands};
+use super::durable::{self, CommandCaller, CommandReplySender, IncomingCommand, StoredSpaceCommands};
 use super::growth::GrowingItems;
 use super::roster::{AgentRoster, RosterMessage};
 use super::supervisor::{self, EndUrgency};
@@ -64,7 +64,7 @@ pub(super) struct SpaceTask {
     /// Ledger of the space; `None` if commands are not stored.
     pub(super) stored: Option<StoredSpaceCommands>,
     /// Callers that wait until a command is delivered or has failed, each with the lines to add to the answer.
-    pub(super) waiting: HashMap<RequestId, Vec<(CommandReply, Vec<String>)>>,
+    pub(super) waiting: HashMap<RequestId, Vec<(CommandReplySender, Vec<String>)>>,
     journal: Journal<SpaceEvent>,
     growth: GrowingItems,
     // Contains only the latest notice. A slow watcher requests the events that it missed.

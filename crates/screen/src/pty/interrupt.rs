@@ -178,9 +178,12 @@ mod tests {
     #[test]
     fn a_full_queue_does_not_delay_a_signal() {
         let (_runtime, terminal, slave) = terminal();
-        // A program that does not read; setsid makes the terminal its controlling one.
-        let mut command = Command::new("setsid");
+        // A program that does not read. It must not inherit an ignored SIGINT, which a shell cannot trap. setsid makes
+        // the terminal its controlling one.
+        let mut command = Command::new("env");
         command.args([
+            "--default-signal=INT",
+            "setsid",
             "--ctty",
             "--wait",
             "sh",

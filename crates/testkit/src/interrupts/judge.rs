@@ -54,7 +54,7 @@ pub enum Contradiction {
 impl fmt::Display for Contradiction {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Self::InterruptIgnored => "interrupt `finished`, but the answer was completed",
+            Self::InterruptIgnored => "interrupt `finished`, but did not stop the answer",
             Self::CancelledButComplete => "prompt `cancelled`, but the answer was completed",
             Self::FinishedButCut => "prompt `finished`, but the answer was cut off or never requested",
             Self::OtherReason => "prompt `failed`, but not because of the interrupt",

@@ -125,7 +125,7 @@ impl<'a> TrialClient<'a> {
         self.send(message, tries).map(|ack| (classify(&ack), ack.to_string()))
     }
 
-    /// Sends a message once and returns its acknowledgement.
+    /// Sends a message without retrying and returns its acknowledgement. `tries` is the number of earlier attempts.
     pub fn send(&mut self, message: &TrialMessage, tries: u64) -> io::Result<Value> {
         let line = match &mut self.line {
             Some(line) => line,

@@ -187,7 +187,7 @@ impl fmt::Display for DeliveryReport {
         for (why, count) in &self.not_executed {
             row(&format!("**not executed** ({why})"), count)?;
         }
-        row("**delivered twice, lost, or contrary to the response**", &self.faults.len())
+        row("**delivered twice, lost, or wrongly acknowledged**", &self.faults.len())
     }
 }
 

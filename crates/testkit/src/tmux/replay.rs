@@ -33,7 +33,7 @@ impl TmuxReplay {
         let shown = format!("wh-testkit: piece {} is shown", self.pieces);
         let marked = [bytes, format!("\x1b\\\x1b]2;{shown}\x1b\\").as_bytes()].concat();
         self.pipe.write_all(&marked).expect("the pipe of the pane can be written");
-        eventually("tmux shows the stream to its end", || (self.tmux.format("#{pane_title}") == shown).then_some(()));
+        eventually("tmux has processed all bytes", || (self.tmux.format("#{pane_title}") == shown).then_some(()));
     }
 
     /// Returns the pane that displays the stream.

@@ -28,7 +28,7 @@ pub enum ClaudeMessage {
     ToolProgress(ToolProgress),
     /// One-line summary of several tool calls.
     ToolUseSummary(ToolUseSummary),
-    /// Usage of the subscription plan.
+    /// Report of a limit of the subscription plan.
     RateLimit(RateLimit),
     /// Progress of a login.
     AuthStatus(AuthStatus),
@@ -161,7 +161,7 @@ pub struct ToolUseSummary {
     pub preceding_tool_use_ids: Vec<String>,
 }
 
-/// Usage of the subscription plan.
+/// Report of a limit of the subscription plan.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct RateLimit {
     /// Details of the limit.

@@ -58,7 +58,7 @@ impl<'de, T: Tagged> Visitor<'de> for KnownVisitor<'_, T> {
     }
 }
 
-/// Fields of an object except its tag.
+/// Fields of a tagged object, without the tag.
 pub(super) struct TaggedFields<A> {
     before: vec::IntoIter<(String, Value)>,
     value: Option<Value>,

@@ -142,7 +142,7 @@ pub struct CommandRequest {
     pub request_id: Option<String>,
 }
 
-/// Response body of a command to the space.
+/// Response body of an executed command: an answer, an interrupt or a slash command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DoneBody {
     /// Always true on success.

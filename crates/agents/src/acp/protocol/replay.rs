@@ -10,7 +10,7 @@ use super::super::items::{AcpItems, MessageKind};
 use super::replayed_messages::ReplayedMessages;
 use crate::rpc::{JsonRpc, RpcIncoming};
 
-/// Size to which a replayed user message is truncated, once it is more than twice as large. The end of the message is
+/// Size to which a replayed user message is truncated when it exceeds twice this size. The end of the message is
 /// retained.
 const MAX_REPLAYED_MESSAGE_BYTES: usize = 1 << 20;
 

@@ -115,8 +115,10 @@ impl Handshake for AcpProtocol {
                 "{} was in mode {mode:?}, which skips permissions, and was switched to another mode",
                 self.title()
             );
-            initial_reports
-                .push(Report::Notice(NoticeLevel::Warning, format!("{text}; to allow this mode, {ALLOW_SKIPPING}")));
+            initial_reports.push(Report::Notice(
+                NoticeLevel::Warning,
+                format!("{text}; to allow mode {mode:?}, {ALLOW_SKIPPING}"),
+            ));
         }
         let own_question = match missing {
             MissingPrompts::Nothing => {

@@ -47,8 +47,10 @@ impl Handshake for ClaudeProtocol {
             self.capabilities.mode = Some("default".to_owned());
             let text =
                 format!("{TITLE} was in mode {mode:?}, which skips permissions, and was switched to another mode");
-            initial_reports
-                .push(Report::Notice(NoticeLevel::Warning, format!("{text}; to allow this mode, {ALLOW_SKIPPING}")));
+            initial_reports.push(Report::Notice(
+                NoticeLevel::Warning,
+                format!("{text}; to allow mode {mode:?}, {ALLOW_SKIPPING}"),
+            ));
         }
         let link = connection.link().clone();
         self.connection = Some(connection);

@@ -179,7 +179,7 @@ async fn an_unknown_agent_or_conversation_is_refused() {
     let lost = running.space.invite("fake", Some("c0".into())).await;
     assert_eq!(lost, Err(SpaceRefusal::NoSuchConversation("fake".into(), "c0".into())));
     let none = running.space.conversations("demo").await.unwrap_err().to_string();
-    assert_eq!(none, "Demo lists no conversations");
+    assert_eq!(none, "Demo cannot list conversations");
 }
 
 /// An agent whose commands are small scripts.

@@ -42,7 +42,9 @@ async fn output(
             ("offset", value) => {
                 value.parse().map_err(|_| Fault::Invalid(format!("offset must be a number of bytes: {value:?}")))?
             }
-            (name, _) => return Err(Fault::Invalid(format!("unknown parameter {name:?}; expected offset"))),
+            (name, _) => {
+                return Err(Fault::Invalid(format!("unknown parameter {name:?}; the only parameter is offset")));
+            }
         };
     }
     let piece = api.conversation()?.space.piece(ItemId::from(id.as_str()), offset).await?;

@@ -71,5 +71,5 @@ fn a_missing_conversation_list_is_reported() {
     let wh = space();
     assert!(command(&wh, "/sessions").is_empty());
     wh.wait(r#"screen_contains "Conversations of demo" and not screen_contains "looking""#);
-    wh.wait(r#"screen_contains "lists no conversations""#);
+    wh.wait(r#"screen_contains "cannot list conversations""#);
 }
