@@ -8,7 +8,8 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tracing::debug;
 
 use crate::lines::{Line, LineReader};
-use crate::process::{Child, Exit, Stdout, describe_exit};
+use crate::peer::Peer;
+use crate::process::{Exit, Stdout, describe_exit};
 use crate::read_budget::ReadBudget;
 use crate::tail::MarkedLines;
 use crate::writer::LineWriter;
@@ -123,28 +124,28 @@ impl IoLoop {
     /// budget is full.
     pub async fn run(
         &self,
-        child: Child,
+        peer: Peer,
         (stdout, stderr): (LineReader<Stdout>, Option<MarkedLines>),
         urgent: impl Fn() -> bool,
         handle: impl FnMut(ProgramLine<'_>),
     ) -> ProgramExit {
-        let asked = self.read_lines(&child, (stdout, stderr), urgent, handle).await;
-        let stderr = child.stderr.clone();
-        let exit = child.end(Duration::ZERO).await;
+        let asked = self.read_lines(&peer, (stdout, stderr), urgent, handle).await;
+        let stderr = peer.stderr();
+        let exit = peer.end().await;
         self.writer.close();
         debug!(?exit, asked, "closed");
-        ProgramExit { exit, requested: asked, stderr: stderr.text() }
+        ProgramExit { exit, requested: asked, stderr: stderr.map(|tail| tail.text()).unwrap_or_default() }
     }
 
     /// Reads until there is no more output. Returns true if the owner requested the end of the program.
     async fn read_lines(
         &self,
-        child: &Child,
+        peer: &Peer,
         (mut lines, mut stderr): (LineReader<Stdout>, Option<MarkedLines>),
         urgent: impl Fn() -> bool,
         mut handle: impl FnMut(ProgramLine<'_>),
     ) -> bool {
-        let exited = child.exited();
+        let exited = peer.exited();
         tokio::pin!(exited);
         let (mut stopping, mut gone, mut deadline) = (false, false, None);
         let mut lines_beyond_limit = 0;

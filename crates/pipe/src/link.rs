@@ -19,8 +19,9 @@ use tracing::debug;
 
 use crate::io_loop::{IoLoop, ProgramExit, ProgramLine};
 use crate::lines::{Line, LineReader};
+use crate::peer::{Peer, PeerTask, TaskPipes};
 use crate::pending::PendingReplies;
-use crate::process::{LaunchError, LaunchSpec};
+use crate::process::{Exit, LaunchError, LaunchSpec, Stdout};
 use crate::tail::MarkedLines;
 use crate::writer::LineWriter;
 
@@ -198,6 +199,35 @@ impl<C: Codec> Link<C> {
         let writer = LineWriter::new(child.stdin.take().ok_or_else(broken)?);
         let stdout = LineReader::new(child.stdout.take().ok_or_else(broken)?, longest_line);
         let stderr = launch.stderr_marker.clone().map(|marker| MarkedLines::new(child.stderr.clone(), marker));
+        Ok(Self::open(Peer::Program(child), (writer, stdout, stderr), codec))
+    }
+
+    /// Starts a task of this process as the peer of a link, in place of a program. The task receives the frames of the
+    /// link as lines, and its lines are decoded like the output of a program. Its exit status ends the link. If the task
+    /// does not return soon after its input has ended, it is aborted.
+    ///
+    /// # Errors
+    ///
+    /// If the pipes cannot be created.
+    pub fn with_task<F>(
+        codec: C,
+        longest_line: usize,
+        run: impl FnOnce(TaskPipes) -> F,
+    ) -> std::io::Result<(Self, LinkEvents<C>)>
+    where
+        F: Future<Output = Exit> + Send + 'static,
+    {
+        let (task, input, output) = PeerTask::spawn(run)?;
+        let pipes = (LineWriter::new(input), LineReader::new(output, longest_line), None);
+        Ok(Self::open(Peer::Task(task), pipes, codec))
+    }
+
+    fn open(
+        peer: Peer,
+        pipes: (LineWriter, LineReader<Stdout>, Option<MarkedLines>),
+        codec: C,
+    ) -> (Self, LinkEvents<C>) {
+        let (writer, stdout, stderr) = pipes;
         let shared = Arc::new(LinkShared {
             io: IoLoop::new(writer),
             codec,
@@ -222,7 +252,7 @@ impl<C: Codec> Link<C> {
                     reader.queue_message(LinkEvent::Stderr(line), bytes, &sender);
                 }
             };
-            let closed = reader.io.run(child, (stdout, stderr), urgent, handle).await;
+            let closed = reader.io.run(peer, (stdout, stderr), urgent, handle).await;
             let reason = closed.reason();
             reader.gone.send_replace(Some(reason.as_str().into()));
             reader.pending.close(&reason);
@@ -231,7 +261,7 @@ impl<C: Codec> Link<C> {
             }
             reader.queue_exchange(LinkEvent::Closed(closed), 0, &sender);
         });
-        Ok((Self { shared, _held: held }, events))
+        (Self { shared, _held: held }, events)
     }
 
     /// Closes the program's input, and ends the program if it does not exit by itself. [`LinkEvent::Closed`] reports

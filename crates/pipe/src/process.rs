@@ -72,16 +72,14 @@ impl Child {
         *self.exit.borrow()
     }
 
+    /// Returns a watch channel that receives the exit status.
+    pub(crate) fn exit_watch(&self) -> watch::Receiver<Option<Exit>> {
+        self.exit.clone()
+    }
+
     /// Waits for the program to exit. The future is independent of this value and does not keep the program alive.
     pub fn exited(&self) -> impl Future<Output = Exit> + Send + use<> {
-        let mut exit = self.exit.clone();
-        async move {
-            match exit.wait_for(Option::is_some).await {
-                Ok(exit) => exit.unwrap_or(Exit::Unknown),
-                // The watching task was dropped with its runtime.
-                Err(_) => Exit::Unknown,
-            }
-        }
+        wait_for_exit(self.exit.clone())
     }
 
     /// Sends a signal to the program's process group.
@@ -119,6 +117,15 @@ impl Child {
         let exit = timeout(STDERR_DRAIN_TIMEOUT, self.exited()).await.unwrap_or(Exit::Unknown);
         let _ = timeout(STDERR_DRAIN_TIMEOUT, self.stderr.closed()).await;
         exit
+    }
+}
+
+/// Waits until the channel has received an exit status.
+pub(crate) async fn wait_for_exit(mut exit: watch::Receiver<Option<Exit>>) -> Exit {
+    match exit.wait_for(Option::is_some).await {
+        Ok(exit) => exit.unwrap_or(Exit::Unknown),
+        // The watching task was dropped with its runtime.
+        Err(_) => Exit::Unknown,
     }
 }
 

@@ -327,3 +327,45 @@ async fn a_flood_of_marked_lines_does_not_block_the_program_and_is_bounded() {
     }
     assert!(count <= 256, "{count} lines were kept");
 }
+
+/// Returns a link to a task that repeats each line of its input, and exits with 7 after the line `exit`.
+fn task_link() -> (Link<Words>, LinkEvents<Words>) {
+    Link::with_task(Words, 1000, |pipes: TaskPipes| async move {
+        let mut lines = LineReader::new(pipes.input, 1000);
+        let output = LineWriter::new(pipes.output);
+        loop {
+            match lines.next().await {
+                Ok(Some(Line::Complete(b"exit"))) => return Exit::Code(7),
+                Ok(Some(Line::Complete(b"hang"))) => std::future::pending().await,
+                Ok(Some(Line::Complete(line))) => output.line(line.to_vec()).await.unwrap(),
+                _ => return Exit::Code(0),
+            }
+        }
+    })
+    .unwrap()
+}
+
+#[tokio::test]
+async fn a_task_serves_a_link_like_a_program() {
+    let (link, mut events) = task_link();
+    link.send(Frame::Say("one")).await.unwrap();
+    assert_eq!(message(&mut events).await, "one");
+    link.send(Frame::Say("exit")).await.unwrap();
+    let Some(LinkEvent::Closed(closed)) = events.next().await else { panic!("the task has exited") };
+    assert_eq!((closed.exit, closed.requested), (Exit::Code(7), false));
+    assert!(events.next().await.is_none());
+
+    let (link, mut events) = task_link();
+    link.close();
+    let Some(LinkEvent::Closed(closed)) = events.next().await else { panic!("the task has exited") };
+    assert_eq!((closed.exit, closed.requested), (Exit::Code(0), true));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_ignores_the_end_of_its_input_is_aborted() {
+    let (link, mut events) = task_link();
+    link.send(Frame::Say("hang")).await.unwrap();
+    link.close();
+    let Some(LinkEvent::Closed(closed)) = events.next().await else { panic!("the task was aborted") };
+    assert_eq!((closed.exit, closed.requested), (Exit::Unknown, true));
+}
