@@ -96,7 +96,15 @@ pub struct AgentStatus {
     pub activity: Activity,
     /// Source that reported the activity.
     pub evidence: Evidence,
+    /// Time at which the activity began.
     pub since: SystemTime,
+    /// Text that lists the observations that prove the activity; `None` if the agent's protocol reports it.
+    #[serde(default)]
+    pub observation: Option<String>,
+    /// Reason why the next prompt is not typed yet, such as a draft in the composer; `None` if no prompt waits for the
+    /// agent's terminal.
+    #[serde(default)]
+    pub waits_for: Option<String>,
 }
 
 /// Activity of an agent's session.
@@ -144,6 +152,8 @@ pub enum Evidence {
     Protocol,
     Transcript,
     Hook,
+    /// Title of the agent's terminal.
+    Title,
     Screen,
     Process,
 }
@@ -155,6 +165,7 @@ impl Evidence {
             Self::Protocol => "protocol",
             Self::Transcript => "transcript",
             Self::Hook => "hook",
+            Self::Title => "title",
             Self::Screen => "screen",
             Self::Process => "process",
         }

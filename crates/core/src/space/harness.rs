@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::event::Evidence;
 use super::extent::Extent;
 use super::item::{Attachment, ItemBody, NoticeLevel};
 use super::name::{ItemId, TurnId};
@@ -243,10 +244,25 @@ pub enum Report {
     /// resumed. Sent when the id becomes known or changes. The engine stores the id with the session; the space does
     /// not use it.
     ResumeId(Option<String>),
+    /// Evidence for the activity of an agent whose protocol does not report it. Replaces the previous one.
+    Activity(ActivityReport),
     /// A message of `wh` about the agent, shown in the conversation.
     Notice(NoticeLevel, String),
     /// The agent has exited, with this error message; `None` if the agent was shut down.
     Gone(Option<String>),
+}
+
+/// Evidence for the activity of an agent that runs in its own terminal UI.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActivityReport {
+    /// False if no source shows whether the agent works. Its activity is then unknown.
+    pub known: bool,
+    /// Most reliable source of the activity.
+    pub source: Evidence,
+    /// Text that lists the observations that prove the activity.
+    pub observation: String,
+    /// Reason why the next prompt is not typed yet; `None` if no prompt waits for the agent's terminal.
+    pub waits_for: Option<String>,
 }
 
 /// Pause that an agent reports.

@@ -225,7 +225,13 @@ mod tests {
         let mut state = SpaceState::new("test", "human".into());
         state.apply(&SpaceEvent::Joined("human".into(), ParticipantRole::Human), AT);
         state.apply(&SpaceEvent::Joined("agent".into(), ParticipantRole::Agent), AT);
-        let status = AgentStatus { activity: Activity::Idle, evidence: Evidence::Protocol, since: AT };
+        let status = AgentStatus {
+            activity: Activity::Idle,
+            evidence: Evidence::Protocol,
+            since: AT,
+            observation: None,
+            waits_for: None,
+        };
         state.apply(&SpaceEvent::Session("agent".into(), status), AT);
         for (id, progress) in [
             ("one", ItemProgress::Done),

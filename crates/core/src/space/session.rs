@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::harness::{HarnessKey, Order};
+use super::harness::{ActivityReport, HarnessKey, Order};
 use super::item::Attachment;
 use super::name::{ItemId, StreamId, TurnId};
 
@@ -46,6 +46,8 @@ pub(super) struct AgentState {
     pub questions: HashMap<ItemId, HarnessKey>,
     /// First characters of prompts that the agent interprets as commands instead of sending them to the model.
     pub interprets: &'static [char],
+    /// Latest evidence for the activity; `None` if the agent's protocol reports the activity.
+    pub evidence: Option<ActivityReport>,
 }
 
 impl AgentState {
@@ -59,6 +61,7 @@ impl AgentState {
             streams: HashMap::new(),
             questions: HashMap::new(),
             interprets,
+            evidence: None,
         }
     }
 

@@ -142,6 +142,9 @@ pub struct SpaceGauges {
     /// True if an agent is neither idle nor gone: it is starting, working, paused or waiting for an answer, or its
     /// activity is unknown.
     pub busy: bool,
+    /// True if an agent is starting.
+    #[serde(default)]
+    pub starting: bool,
 }
 
 impl SpaceState {
@@ -349,6 +352,7 @@ impl SpaceState {
             reasoning: self.reasoning().is_some(),
             pending: self.questions().count() as u64,
             busy: self.participants.values().any(Participant::is_busy),
+            starting: self.participants.keys().any(|id| self.activity(id) == Some(&Activity::Starting)),
         }
     }
 

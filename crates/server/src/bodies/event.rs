@@ -51,7 +51,7 @@ fn space_event_body(event: &SpaceEvent, me: &ParticipantId) -> EventBody {
         }
         SpaceEvent::TurnEnded(turn, outcome, tally) => EventBody::TurnEnded(turn_body(turn, outcome, tally)),
         SpaceEvent::Session(id, status) => {
-            EventBody::Session { participant: id.to_string(), session: session_body(status) }
+            EventBody::Session { participant: id.to_string(), session: Box::new(session_body(status)) }
         }
         SpaceEvent::Receipt(receipt) => EventBody::Receipt(receipt_body(receipt)),
         SpaceEvent::Joined(..) | SpaceEvent::Left(_) => changed("participants"),

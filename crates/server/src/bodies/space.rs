@@ -263,6 +263,8 @@ pub(super) fn session_body(status: &AgentStatus) -> AgentSession {
     AgentSession {
         status: status.activity.name().to_owned(),
         evidence: status.evidence.name().to_owned(),
+        observation: status.observation.clone(),
+        waits_for: status.waits_for.clone(),
         since: iso(status.since),
         turn,
         question,

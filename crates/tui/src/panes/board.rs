@@ -181,7 +181,7 @@ fn participant(page: &mut BoardPage<'_>, id: &ParticipantId, one: &Participant, 
     let theme = page.theme;
     let name = if one.role == ParticipantRole::Human { theme.human } else { theme.agent };
     match &one.session {
-        Some(AgentStatus { activity, evidence, since }) => {
+        Some(AgentStatus { activity, evidence, since, waits_for, .. }) => {
             let spans = vec![
                 Span::styled(format!("{} ", mark(activity)), colour(activity, theme)),
                 Span::styled(format!("{id} "), name),
@@ -189,6 +189,9 @@ fn participant(page: &mut BoardPage<'_>, id: &ParticipantId, one: &Participant, 
                 Span::styled(format!("({})", evidence.name()), theme.dim),
             ];
             page.entry(spans, &moment.ago(*since));
+            if let Some(reason) = waits_for {
+                page.entry(vec![Span::styled(format!("  waits: {}", one_line(reason)), theme.dim)], "");
+            }
             if let Activity::Gone(Some(reason)) = activity {
                 page.entry(vec![Span::styled(format!("  {}", one_line(reason)), theme.danger)], "");
             }

@@ -71,8 +71,13 @@ fn state(parts: u8, options: usize, lines: usize) -> SpaceState {
     let mut happens = |event: SpaceEvent| state.apply(&event, start());
     happens(SpaceEvent::Joined("me".into(), ParticipantRole::Human));
     happens(SpaceEvent::Joined("demo".into(), ParticipantRole::Agent));
-    let status =
-        AgentStatus { activity: Activity::Working("turn-1".into()), evidence: Evidence::Protocol, since: start() };
+    let status = AgentStatus {
+        activity: Activity::Working("turn-1".into()),
+        evidence: Evidence::Protocol,
+        since: start(),
+        observation: None,
+        waits_for: None,
+    };
     happens(SpaceEvent::Session("demo".into(), status));
     let said = ItemBody::Text { text: "# Hello\n\n* 日本\n".repeat(lines), attachments: vec![] };
     happens(item("m1", said, ItemProgress::Done));

@@ -78,7 +78,7 @@ pub enum SessionKind {
 pub struct SessionStatus {
     /// `starting`, `idle`, `working`, `waiting`, `paused`, `running`, `stopped`, `ended`, `lost` or `unknown`.
     pub state: String,
-    /// Source of the state: `protocol`, `transcript`, `hook`, `screen` or `process`.
+    /// Source of the state: `protocol`, `transcript`, `hook`, `title`, `screen` or `process`.
     pub evidence: String,
     /// Time at which the state was entered.
     pub since: String,

@@ -272,8 +272,14 @@ pub struct PauseState {
 pub struct AgentSession {
     /// State: `starting`, `idle`, `working`, `waiting`, `paused`, `gone` or `unknown`.
     pub status: String,
-    /// Source of the status: `protocol`, `transcript`, `hook`, `screen` or `process`.
+    /// Source of the status: `protocol`, `transcript`, `hook`, `title`, `screen` or `process`.
     pub evidence: String,
+    /// Text that lists the observations that prove the status; null if the agent's protocol reports the status.
+    #[serde(default)]
+    pub observation: Option<String>,
+    /// Reason why the next message is not typed yet, such as a draft in the composer of the agent's terminal UI.
+    #[serde(default)]
+    pub waits_for: Option<String>,
     /// Time at which the status was entered.
     pub since: String,
     /// Id of the turn in progress, if any.

@@ -147,7 +147,7 @@ pub enum EventBody {
         /// Participant of the session.
         participant: String,
         /// New status of the session.
-        session: AgentSession,
+        session: Box<AgentSession>,
     },
     /// A receipt reached another stage.
     Receipt(ReceiptBody),

@@ -322,20 +322,31 @@ impl SpaceMachine {
         let Some(session) = self.sessions.get(id) else { return };
         let paused = self.state.participants.get(id).is_some_and(|one| one.paused.is_some());
         let question = self.state.questions().find(|item| item.from == *id).map(|item| item.id.clone());
+        let known = session.evidence.as_ref().is_none_or(|report| report.known);
         let activity = match (&session.lifecycle, question, &session.turn) {
             (Lifecycle::Gone(reason), _, _) => Activity::Gone(reason.clone()),
             (Lifecycle::Starting, _, _) => Activity::Starting,
             (Lifecycle::Ready, Some(question), _) => Activity::Waiting(question),
             (Lifecycle::Ready, None, _) if paused => Activity::Paused,
+            (Lifecycle::Ready, None, _) if !known => Activity::Unknown,
             (Lifecycle::Ready, None, Some(turn)) => Activity::Working(turn.clone()),
             (Lifecycle::Ready, None, None) => Activity::Idle,
         };
-        if self.state.activity(id) != Some(&activity) {
-            let evidence = match activity {
-                Activity::Starting | Activity::Gone(_) => Evidence::Process,
-                _ => Evidence::Protocol,
-            };
-            self.publish(SpaceEvent::Session(id.clone(), AgentStatus { activity, evidence, since: self.now.time }));
+        let reported = match activity {
+            Activity::Gone(_) => None,
+            _ => session.evidence.clone(),
+        };
+        let process = matches!(activity, Activity::Starting | Activity::Gone(_));
+        let source = if process { Evidence::Process } else { Evidence::Protocol };
+        let (evidence, observation, waits_for) = match reported {
+            Some(report) => (report.source, Some(report.observation), report.waits_for),
+            None => (source, None, None),
+        };
+        let current = self.state.participants.get(id).and_then(|one| one.session.as_ref());
+        let since = current.filter(|status| status.activity == activity).map_or(self.now.time, |status| status.since);
+        let status = AgentStatus { activity, evidence, since, observation, waits_for };
+        if current != Some(&status) {
+            self.publish(SpaceEvent::Session(id.clone(), status));
         }
     }
 

@@ -91,6 +91,11 @@ impl SpaceMachine {
             Report::Called(call, result) => self.called(call, result),
             // The engine stores the resume id. The space does not use it.
             Report::ResumeId(_) => {}
+            Report::Activity(report) => {
+                if let Some(session) = self.sessions.get_mut(id) {
+                    session.evidence = Some(report);
+                }
+            }
             Report::Notice(level, text) => {
                 // If there are several agents, the notice names the agent.
                 let text = if self.sessions.len() > 1 { format!("{id}: {text}") } else { text };
