@@ -8,6 +8,7 @@ pub mod catalog;
 pub mod claude;
 pub mod codex;
 pub mod driver;
+pub mod hooks;
 pub mod interface;
 pub mod manage;
 pub mod overflow;

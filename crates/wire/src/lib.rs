@@ -2,6 +2,7 @@
 //! clock.
 //!
 //! - [`claude`], [`codex`] and [`acp`] are the protocols of coding agents.
+//! - [`hook`] is the protocol of hook processes: programs that a coding agent calls at its events.
 //! - [`control`] and [`remote`] are the request and response bodies of the HTTP API.
 //! - [`socket`] is the protocol of the daemon's socket, [`attach`] the frames of a terminal attached through it.
 #![warn(missing_docs)]
@@ -12,5 +13,6 @@ pub mod claude;
 pub mod codex;
 pub mod control;
 pub mod exit;
+pub mod hook;
 pub mod remote;
 pub mod socket;

@@ -10,6 +10,7 @@ mod control;
 mod daemon;
 mod demo;
 mod doctor;
+mod hook;
 mod interrupt;
 mod key;
 mod kill;
@@ -83,6 +84,8 @@ pub enum CliCommand {
     Doctor(doctor::DoctorCommand),
     Config(config::ConfigCommand),
     Trust(trust::TrustCommand),
+    #[command(hide = true)]
+    Hook(hook::HookCommand),
     Completions(completions::CompletionsCommand),
     Man(man::ManCommand),
 }
@@ -115,6 +118,7 @@ impl CliCommand {
             Self::Resize(command) => command.run(),
             Self::Signal(command) => command.run(),
             Self::State(command) => command.run(),
+            Self::Explain(command) => command.run(),
             Self::Messages(command) => command.run(),
             Self::Output(command) => command.run(),
             Self::Receipt(command) => command.run(),
@@ -126,6 +130,7 @@ impl CliCommand {
             Self::Doctor(command) => command.run(),
             Self::Config(command) => command.run(),
             Self::Trust(command) => command.run(),
+            Self::Hook(command) => Ok(command.run()),
             Self::Completions(command) => command.run(),
             Self::Man(command) => command.run(),
         }

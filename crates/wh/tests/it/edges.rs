@@ -8,14 +8,15 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Allowed dependencies of each crate. `docs/architecture.md` has the reasons.
-const EDGES: [(&str, &[&str]); 15] = [
+const EDGES: [(&str, &[&str]); 16] = [
     ("wh-wire", &[]),
     ("wh-api", &["wh-wire"]),
     ("wh-core", &["wh-wire"]),
     ("wh-pipe", &["wh-wire"]),
     ("wh-claude", &["wh-pipe", "wh-wire"]),
     ("wh-screen", &["wh-core", "wh-pipe"]),
-    ("wh-agents", &["wh-claude", "wh-core", "wh-pipe", "wh-wire"]),
+    ("wh-agents", &["wh-claude", "wh-core", "wh-pipe", "wh-screen", "wh-wire"]),
+    ("wh-hook", &["wh-wire"]),
     ("wh-demo", &["wh-agents", "wh-core"]),
     ("wh-client", &["wh-core", "wh-pipe", "wh-screen", "wh-wire"]),
     ("wh-engine", &["wh-agents", "wh-client", "wh-core", "wh-pipe", "wh-screen", "wh-wire"]),
@@ -31,6 +32,7 @@ const EDGES: [(&str, &[&str]); 15] = [
             "wh-client",
             "wh-core",
             "wh-demo",
+            "wh-hook",
             "wh-server",
             "wh-engine",
             "wh-pipe",

@@ -14,6 +14,7 @@ mod daemon;
 mod documentation;
 mod edges;
 mod finished;
+mod hook;
 mod input;
 mod language;
 mod lifecycle;

@@ -34,7 +34,7 @@ impl<'de> Deserialize<'de> for Json {
 }
 
 /// Parses a type from JSON text. Unpaired surrogate escapes are replaced.
-pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
+pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
     serde_json::from_str(text).or_else(|error| match replace_unpaired(text) {
         Some(mended) => serde_json::from_str(&mended),
         None => Err(error),

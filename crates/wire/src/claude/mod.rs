@@ -22,7 +22,7 @@ mod answer;
 mod ask;
 mod content;
 mod decode;
-mod json;
+pub(crate) mod json;
 mod message;
 mod outgoing;
 mod permission;
