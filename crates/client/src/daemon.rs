@@ -31,6 +31,8 @@ pub struct Conversation {
     pub me: ParticipantId,
     /// Display name of the agent.
     pub title: String,
+    /// True if messages are refused until the agent is ready: the agent starts in its own terminal UI.
+    pub refuses_until_ready: bool,
 }
 
 /// Lists, creates, finds and ends the sessions of a daemon.

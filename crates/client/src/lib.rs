@@ -19,8 +19,8 @@ pub use daemon::{
     EndOutcome, Lineage, SessionManager, Workload,
 };
 pub use request::{
-    ScreenReadOptions, ScreenSnapshot, ScreenUseGuard, SurfaceFacts, SurfaceRequest, SurfaceWatch, TerminalAttachment,
-    UserTerminalEvent, UserTerminalMessage, WaitEnd,
+    KeyboardReservation, ScreenReadOptions, ScreenSnapshot, ScreenUseGuard, SurfaceFacts, SurfaceRequest, SurfaceWatch,
+    TerminalAttachment, UserTerminalEvent, UserTerminalMessage, WaitEnd,
 };
 pub use session::{Audience, SessionHandle, SessionState};
 pub use space::{

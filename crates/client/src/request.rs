@@ -1,5 +1,6 @@
 //! Requests to a surface, with their reply channels.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -16,6 +17,8 @@ use wh_core::terminal::{SignalTarget, Size};
 use wh_screen::frame::ScreenFrame;
 use wh_screen::vt::TerminalReports;
 
+use crate::space::Space;
+
 /// Request of a [`Surface`](crate::Surface) to the task that serves its screen.
 #[derive(Debug)]
 pub enum SurfaceRequest {
@@ -27,8 +30,18 @@ pub enum SurfaceRequest {
         request: Option<request::FingerprintedId>,
         /// Stage at which the caller receives the reply.
         answer: AnswerTiming,
+        /// True to type text even if a question of the agent is open on its screen.
+        forced: bool,
         reply: oneshot::Sender<Result<InputAccepted, TerminalRefusal>>,
     },
+    /// Reserve the keyboard. While the reservation is held, all other input waits.
+    ReserveKeyboard { reply: oneshot::Sender<KeyboardReservation> },
+    /// Type gestures under the reservation of the keyboard.
+    TypeReserved { gestures: Vec<Gesture>, reply: oneshot::Sender<Result<InputAccepted, TerminalRefusal>> },
+    /// Report the changes of a space, and evaluate conditions on it: the program is an agent in its own terminal UI.
+    ShowSpace { space: Space, reply: oneshot::Sender<()> },
+    /// Refuse typed text that is not forced, because a question of the agent is open on its screen.
+    GuardText(bool),
     /// Discard unread input, interrupt the program, and type `then` once the program has handled the interrupt.
     Interrupt {
         /// Gestures to type after the interrupt; may be empty.
@@ -176,11 +189,27 @@ pub struct SurfaceWatch {
     pub events: watch::Receiver<u64>,
     /// Watch channel with the number of the newest frame.
     pub frames: watch::Receiver<u64>,
-    /// Guard for a UI that was started on demand, which keeps the UI running. Present if the caller watches the screen.
+    /// Watch channel with the number of inputs that were typed so far.
+    pub typed: watch::Receiver<u64>,
+    /// Guard that keeps a UI running that was started on demand. Present if the caller watches the screen.
     pub screen_use: Option<ScreenUseGuard>,
 }
 
-/// Guard for a UI that was started on demand. The UI keeps running while any clone of the guard is held.
+/// Reservation of the keyboard of a surface. Dropping it releases the keyboard.
+#[derive(Debug)]
+pub struct KeyboardReservation(
+    #[expect(dead_code, reason = "dropping the sender releases the keyboard")] oneshot::Sender<Infallible>,
+);
+
+impl KeyboardReservation {
+    /// Creates a reservation, and the receiver that is closed when the reservation is released.
+    pub fn new() -> (Self, oneshot::Receiver<Infallible>) {
+        let (held, released) = oneshot::channel();
+        (Self(held), released)
+    }
+}
+
+/// Guard that keeps a UI running that was started on demand. The UI runs while any clone of the guard is held.
 #[derive(Debug, Clone, Default)]
 pub struct ScreenUseGuard(Arc<()>);
 
@@ -209,6 +238,7 @@ impl SurfaceRequest {
         matches!(
             self,
             Self::Type { .. }
+                | Self::TypeReserved { .. }
                 | Self::Interrupt { .. }
                 | Self::Keyboard { .. }
                 | Self::Resize { .. }
@@ -221,6 +251,7 @@ impl SurfaceRequest {
     pub fn into_reply(self) -> Option<oneshot::Sender<Result<InputAccepted, TerminalRefusal>>> {
         match self {
             Self::Type { reply, .. }
+            | Self::TypeReserved { reply, .. }
             | Self::Interrupt { reply, .. }
             | Self::Keyboard { reply, .. }
             | Self::Resize { reply, .. }

@@ -52,7 +52,7 @@ impl Subscription {
         after: Option<Cursor>,
         screen: bool,
     ) -> Result<(SubscriptionStart, Self), SessionGone> {
-        let SurfaceWatch { end, facts, shown, events, frames, screen_use } = surface.watch(screen).await?;
+        let SurfaceWatch { end, facts, shown, events, frames, screen_use, .. } = surface.watch(screen).await?;
         let asked = after.is_some();
         if let Some(cursor) = after
             && surface.events(cursor.clone()).await?.is_ok()

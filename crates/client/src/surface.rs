@@ -14,8 +14,10 @@ use wh_core::session::{AnswerTiming, InputAccepted, TerminalRefusal};
 use wh_core::terminal::{SignalTarget, Size};
 
 use crate::request::{
-    ScreenReadOptions, ScreenSnapshot, SurfaceFacts, SurfaceRequest, SurfaceWatch, TerminalAttachment, WaitEnd,
+    KeyboardReservation, ScreenReadOptions, ScreenSnapshot, SurfaceFacts, SurfaceRequest, SurfaceWatch,
+    TerminalAttachment, WaitEnd,
 };
+use crate::space::Space;
 use crate::subscription::{Subscription, SubscriptionStart};
 
 /// Maximum number of requests queued for a busy surface. Further callers wait.
@@ -67,7 +69,42 @@ impl Surface {
         request: Option<request::FingerprintedId>,
         answer: AnswerTiming,
     ) -> Result<InputAccepted, SurfaceError> {
-        Ok(self.ask(|reply| SurfaceRequest::Type { gestures, request, answer, reply }).await??)
+        Ok(self.ask(|reply| SurfaceRequest::Type { gestures, request, answer, forced: false, reply }).await??)
+    }
+
+    /// Types gestures like [`type_in`](Self::type_in), even if a question of the agent is open on its screen.
+    pub async fn type_forced(
+        &self,
+        gestures: Vec<Gesture>,
+        request: Option<request::FingerprintedId>,
+        answer: AnswerTiming,
+    ) -> Result<InputAccepted, SurfaceError> {
+        Ok(self.ask(|reply| SurfaceRequest::Type { gestures, request, answer, forced: true, reply }).await??)
+    }
+
+    /// Reserves the keyboard: until the reservation is dropped, all input except [`type_reserved`](Self::type_reserved)
+    /// waits. Waits while the keyboard is reserved by another caller.
+    pub async fn reserve_keyboard(&self) -> Result<KeyboardReservation, SessionGone> {
+        self.ask(|reply| SurfaceRequest::ReserveKeyboard { reply }).await
+    }
+
+    /// Types gestures under the reservation of the keyboard. Returns when all gestures are delivered or lost.
+    pub async fn type_reserved(
+        &self,
+        _reservation: &KeyboardReservation,
+        gestures: Vec<Gesture>,
+    ) -> Result<InputAccepted, SurfaceError> {
+        Ok(self.ask(|reply| SurfaceRequest::TypeReserved { gestures, reply }).await??)
+    }
+
+    /// Makes the terminal show a space: conditions on the conversation are evaluated, and its events are published.
+    pub async fn show_space(&self, space: Space) -> Result<(), SessionGone> {
+        self.ask(|reply| SurfaceRequest::ShowSpace { space, reply }).await
+    }
+
+    /// Refuses typed text that is not forced while `guarded` is set. Keys are typed in any case.
+    pub async fn guard_text(&self, guarded: bool) -> Result<(), SessionGone> {
+        self.0.send(SurfaceRequest::GuardText(guarded)).await.map_err(|_| SessionGone)
     }
 
     /// Discards all unread input, notifies the callers that typed it, and interrupts the program like Ctrl-C. Types

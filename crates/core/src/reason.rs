@@ -71,6 +71,8 @@ pub enum Reason {
     NoConversation,
     /// The command needs a conversation, and the session is a plain terminal program.
     PlainProgram,
+    /// A question of the agent is open on its screen. Typed text could answer the question.
+    QuestionOpen,
     /// No question has this id.
     NoQuestion,
     /// The question is already closed.
@@ -163,6 +165,7 @@ impl Reason {
             Self::NoAgent => "no_agent",
             Self::NoConversation => "no_conversation",
             Self::PlainProgram => "plain_program",
+            Self::QuestionOpen => "question_open",
             Self::NoQuestion => "no_question",
             Self::QuestionClosed => "question_closed",
             Self::WrongAnswer => "wrong_answer",

@@ -22,7 +22,13 @@ pub(crate) fn gone_surface() -> Surface {
 
 /// Returns a conversation whose space has ended.
 pub(crate) fn gone_conversation() -> Conversation {
-    Conversation { space: Space::new().0, ui: Ui::new().0, me: "human".into(), title: "Demo".to_owned() }
+    Conversation {
+        space: Space::new().0,
+        ui: Ui::new().0,
+        me: "human".into(),
+        title: "Demo".to_owned(),
+        refuses_until_ready: false,
+    }
 }
 
 /// Returns a request for a session with the agent `demo`.

@@ -28,6 +28,11 @@ pub enum TerminalRefusal {
     /// The cell is outside the terminal, which has this size.
     #[error("the mouse position is outside the terminal, which has {0} cells")]
     OffScreen(Size),
+    /// A question of the agent is open on its screen.
+    #[error(
+        "a question is open on the agent's screen, and typed text could answer it; answer the question by its id, or set \"force\": true"
+    )]
+    QuestionOpen,
     /// A terminal is attached and determines the size.
     #[error("an attached terminal determines the size; resize or detach that terminal")]
     Attached,
@@ -68,6 +73,7 @@ impl TerminalRefusal {
             Self::Interrupted => Reason::Interrupted,
             Self::NotWanted => Reason::NotWanted,
             Self::OffScreen(_) => Reason::OffScreen,
+            Self::QuestionOpen => Reason::QuestionOpen,
             Self::Attached => Reason::Attached,
             Self::RequestIdReused => Reason::RequestIdReused,
             Self::LedgerFull => Reason::TooManyRequests,

@@ -196,7 +196,8 @@ pub(super) fn attach_archived_conversation(
     session.surface = Some(surface);
     let id = session.agent().unwrap_or_default().to_owned();
     let title = title(services, &id, wanted);
-    session.conversation = Some(Conversation { space: space.clone(), ui, me: user(), title });
+    session.conversation =
+        Some(Conversation { space: space.clone(), ui, me: user(), title, refuses_until_ready: false });
     let (services, wanted) = (Arc::clone(services), wanted.clone());
     tokio::spawn(async move {
         let Some(mut request) = requests.recv().await else { return };
@@ -232,7 +233,8 @@ pub(super) async fn attach_agent(
     let surface = open_screen(services, participant.as_str(), wanted, &running.space, port, leave, ledger).await?;
     session.surface = Some(surface);
     let title = title(services, participant.as_str(), wanted);
-    session.conversation = Some(Conversation { space: running.space.clone(), ui, me: user(), title });
+    session.conversation =
+        Some(Conversation { space: running.space.clone(), ui, me: user(), title, refuses_until_ready: false });
     let session = Arc::new(session);
     let (watched, space) = (Arc::clone(&session), running.space.clone());
     tokio::spawn(async move {

@@ -94,8 +94,30 @@ const MAX_QUEUED_UI_ORDERS: usize = 16;
 
 type EventBatch = Vec<Arc<NumberedEvent<SpaceEvent>>>;
 
+/// Gauges and new events of the space that a terminal shows.
+pub(super) struct SpaceFeed {
+    notices: watch::Receiver<ChangeNotice>,
+    batches: mpsc::Receiver<EventBatch>,
+}
+
+impl SpaceFeed {
+    /// Waits for the next change. Cancel safe.
+    async fn next(&mut self) -> PeerEvent {
+        tokio::select! {
+            biased;
+            Some(batch) = self.batches.recv() => PeerEvent::SpaceEvents(batch),
+            Ok(()) = self.notices.changed() => PeerEvent::Gauged(self.gauges()),
+            else => std::future::pending().await,
+        }
+    }
+
+    fn gauges(&mut self) -> SpaceGauges {
+        self.notices.borrow_and_update().gauges
+    }
+}
+
 /// Subscribes to the gauges and new events of a space.
-async fn follow(space: Space) -> Result<(watch::Receiver<ChangeNotice>, mpsc::Receiver<EventBatch>), SessionGone> {
+pub(super) async fn follow(space: Space) -> Result<SpaceFeed, SessionGone> {
     let watched = space.watch().await?;
     let (notices, mut changes, mut cursor) = (watched.changes.clone(), watched.changes, watched.end);
     let (sender, batches) = mpsc::channel(MAX_QUEUED_EVENT_BATCHES);
@@ -130,15 +152,15 @@ async fn follow(space: Space) -> Result<(watch::Receiver<ChangeNotice>, mpsc::Re
             }
         }
     });
-    Ok((notices, batches))
+    Ok(SpaceFeed { notices, batches })
 }
 
 /// Creates a terminal for wh's own UI, and the task that owns the terminal. Must be called within a Tokio runtime.
 pub async fn host(spec: UiTerminalSpec) -> io::Result<(HostedTerminal, UiTerminalEnd)> {
     let (sizes, _) = watch::channel(spec.size);
     let (terminal, host, running) = connect(&sizes, 0)?;
-    let (notices, batches) = follow(spec.space.clone()).await.map_err(io::Error::other)?;
-    let ui = HostedUi { sizes, notices, batches, running: Some(running), on_demand: None };
+    let feed = follow(spec.space.clone()).await.map_err(io::Error::other)?;
+    let ui = HostedUi { sizes, feed, running: Some(running), on_demand: None };
     Ok((serve(spec, TerminalWithPeer { terminal, peer: TerminalPeer::Ui(Box::new(ui)) }), host))
 }
 
@@ -149,14 +171,14 @@ pub async fn host_on_demand(spec: UiTerminalSpec, on_demand: OnDemandUiSpec) -> 
     let (sizes, _) = watch::channel(spec.size);
     // Placeholder with a closed peer. Each UI gets a new socket pair.
     let terminal = PtyMaster::from_socket(OwnedFd::from(StdUnixStream::pair()?.0))?;
-    let (notices, batches) = follow(spec.space.clone()).await.map_err(io::Error::other)?;
+    let feed = follow(spec.space.clone()).await.map_err(io::Error::other)?;
     let on_demand = Some(OnDemandUi {
         spec: on_demand,
         used: Instant::now(),
         check_at: None,
         screen_use: ScreenUseGuard::default(),
     });
-    let ui = HostedUi { sizes, notices, batches, running: None, on_demand };
+    let ui = HostedUi { sizes, feed, running: None, on_demand };
     Ok(serve(
         UiTerminalSpec { screen: None, ..spec },
         TerminalWithPeer { terminal, peer: TerminalPeer::Ui(Box::new(ui)) },
@@ -218,17 +240,41 @@ impl From<PtyProgram> for TerminalWithPeer {
     fn from(program: PtyProgram) -> Self {
         Self {
             terminal: program.terminal,
-            peer: TerminalPeer::Program(Box::new((program.reports, program.supervisor))),
+            peer: TerminalPeer::Program(Box::new(ProgramPeer {
+                reports: program.reports,
+                supervisor: program.supervisor,
+                feed: None,
+            })),
         }
     }
 }
 
 /// Process or UI at the other end of a terminal.
 pub(super) enum TerminalPeer {
-    /// Program, with its supervisor.
-    Program(Box<(SupervisorReports, Arc<Supervisor>)>),
+    Program(Box<ProgramPeer>),
     /// UI of wh in this process.
     Ui(Box<HostedUi>),
+}
+
+/// Program at the other end of a terminal, with its supervisor.
+pub(super) struct ProgramPeer {
+    reports: SupervisorReports,
+    supervisor: Arc<Supervisor>,
+    /// Space of an agent that runs in its own terminal UI; `None` for any other program.
+    feed: Option<SpaceFeed>,
+}
+
+impl ProgramPeer {
+    /// Waits for the next report of the supervisor or change of the space. Cancel safe.
+    async fn next(&mut self) -> PeerEvent {
+        match &mut self.feed {
+            Some(feed) => tokio::select! {
+                report = self.reports.next() => PeerEvent::Report(report),
+                change = feed.next() => change,
+            },
+            None => PeerEvent::Report(self.reports.next().await),
+        }
+    }
 }
 
 /// Event from the other end of a terminal.
@@ -243,8 +289,7 @@ pub(super) enum PeerEvent {
 
 pub(super) struct HostedUi {
     sizes: watch::Sender<Size>,
-    notices: watch::Receiver<ChangeNotice>,
-    batches: mpsc::Receiver<EventBatch>,
+    feed: SpaceFeed,
     running: Option<RunningUi>,
     on_demand: Option<OnDemandUi>,
 }
@@ -285,7 +330,7 @@ struct OnDemandUi {
 impl HostedUi {
     /// Waits for the next event of the UI or its space. Cancel safe.
     async fn next(&mut self) -> PeerEvent {
-        let Self { notices, batches, running, on_demand, .. } = self;
+        let Self { feed, running, on_demand, .. } = self;
         if on_demand.is_none() && running.as_ref().is_none_or(|running| running.exited.is_none()) {
             return PeerEvent::Report(None);
         }
@@ -294,8 +339,7 @@ impl HostedUi {
             // Drawn frames are reported before the exit.
             biased;
             () = changed(drawn) => None,
-            Some(batch) = batches.recv() => return PeerEvent::SpaceEvents(batch),
-            Ok(()) = notices.changed() => return PeerEvent::Gauged(notices.borrow_and_update().gauges),
+            change = feed.next() => return change,
             order = next_order(on_demand) => return PeerEvent::Ordered(order),
             exit = ended(exited.flatten()) => Some(exit),
         };
@@ -355,7 +399,7 @@ impl TerminalPeer {
     /// Waits for the next event of the program or UI. Cancel safe.
     pub async fn next(&mut self) -> PeerEvent {
         match self {
-            Self::Program(program) => PeerEvent::Report(program.0.next().await),
+            Self::Program(program) => program.next().await,
             Self::Ui(ui) => ui.next().await,
         }
     }
@@ -372,11 +416,18 @@ impl TerminalPeer {
         }
     }
 
-    /// Returns the current gauges of the UI's conversation; `None` for a program.
+    /// Returns the current gauges of the conversation that the terminal shows; `None` for a program without one.
     pub fn gauges(&self) -> Option<SpaceGauges> {
         match self {
-            Self::Program(_) => None,
-            Self::Ui(ui) => Some(ui.notices.borrow().gauges),
+            Self::Program(program) => program.feed.as_ref().map(|feed| feed.notices.borrow().gauges),
+            Self::Ui(ui) => Some(ui.feed.notices.borrow().gauges),
+        }
+    }
+
+    /// Reports the changes of this space. Does nothing for wh's own UI, which shows a space from its start.
+    pub fn show_space(&mut self, feed: SpaceFeed) {
+        if let Self::Program(program) = self {
+            program.feed = Some(feed);
         }
     }
 
@@ -384,7 +435,7 @@ impl TerminalPeer {
     pub fn undrawn_change(&self) -> Option<u64> {
         let Self::Ui(ui) = self else { return None };
         let running = ui.running.as_ref()?;
-        let change_count = ui.notices.borrow().change_count;
+        let change_count = ui.feed.notices.borrow().change_count;
         (running.exited.is_some() && running.reported.change_count < change_count).then_some(change_count)
     }
 
@@ -401,7 +452,7 @@ impl TerminalPeer {
 
     pub fn give(&self, order: SupervisorOrder) {
         match self {
-            Self::Program(program) => program.1.send_order(order),
+            Self::Program(program) => program.supervisor.send_order(order),
             // Every order is a request to end the UI, because the machine refuses signals for a UI. One queued request
             // is enough.
             Self::Ui(ui) => {

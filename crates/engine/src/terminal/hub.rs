@@ -15,6 +15,8 @@ pub(super) struct EventHub {
     // Contains only the number of the newest event. A slow watcher requests the events that it missed.
     events: watch::Sender<u64>,
     frames: watch::Sender<u64>,
+    /// Number of inputs that were typed.
+    typed: watch::Sender<u64>,
 }
 
 impl EventHub {
@@ -22,7 +24,8 @@ impl EventHub {
     pub fn new(started: SystemTime) -> Self {
         let since = started.duration_since(UNIX_EPOCH).unwrap_or_default();
         let epoch = Epoch::new(&format!("{:x}{:x}", since.as_nanos(), std::process::id()));
-        Self { journal: Journal::new(epoch), events: watch::Sender::new(0), frames: watch::Sender::new(0) }
+        let [events, frames, typed] = std::array::from_fn(|_| watch::Sender::new(0));
+        Self { journal: Journal::new(epoch), events, frames, typed }
     }
 
     pub fn publish(&mut self, event: Event, at: SystemTime) {
@@ -34,6 +37,11 @@ impl EventHub {
     /// Publishes the number of frames drawn so far.
     pub fn frames(&self, count: u64) {
         self.frames.send_if_modified(|known| std::mem::replace(known, count) != count);
+    }
+
+    /// Counts an input that was typed.
+    pub fn count_typed(&self) {
+        self.typed.send_modify(|count| *count += 1);
     }
 
     pub fn watch(
@@ -48,6 +56,7 @@ impl EventHub {
             shown,
             events: self.events.subscribe(),
             frames: self.frames.subscribe(),
+            typed: self.typed.subscribe(),
             screen_use,
         }
     }

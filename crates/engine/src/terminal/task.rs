@@ -7,6 +7,7 @@ mod interrupt;
 mod on_demand;
 mod output;
 mod requests;
+mod reservation;
 mod snapshot;
 
 use std::collections::VecDeque;
@@ -36,6 +37,7 @@ use durable::StoredCommands;
 use on_demand::FirstFrameWaiters;
 use output::OutputReading;
 use requests::{AwaitedReply, ReplyChannels};
+use reservation::Keyboard;
 
 /// Maximum bytes of program output per read, so that requests are served between two reads. Linux delivers terminal
 /// output in pieces of about 4 KiB, prepared by a kernel worker. The emulator processes one piece while the worker
@@ -76,6 +78,8 @@ pub(super) struct TerminalTask {
     undrawn_reads: HeldUntilDrawn<HeldScreenRead>,
     /// Requests held until a UI that runs on demand has drawn its first frame.
     first_frame_waiters: FirstFrameWaiters,
+    /// Reservation of the keyboard by the harness of an agent, and the input that waits for its release.
+    keyboard: Keyboard,
     recorder: Option<Recorder>,
     size: Size,
     reading: OutputReading,
@@ -112,6 +116,7 @@ impl TerminalTask {
             undrawn: HeldUntilDrawn::default(),
             undrawn_reads: HeldUntilDrawn::default(),
             first_frame_waiters: FirstFrameWaiters::default(),
+            keyboard: Keyboard::default(),
             recorder: None,
             size,
             reading: OutputReading::Open,
@@ -155,12 +160,13 @@ impl TerminalTask {
             let wake = program.into_iter().chain(drawing).chain(ui).flatten().min();
             let idle = self.input_queue.is_empty();
             let runs = self.peer.is_running();
-            let reads_attached = idle && !self.screened.session.interrupting();
+            let reads_attached = idle && !self.screened.session.interrupting() && !self.keyboard.is_reserved();
             tokio::select! {
                 request = self.requests.recv() => match request {
                     Some(request) => self.request(request).await,
                     None => return,
                 },
+                () = self.keyboard.released() => self.execute_deferred().await,
                 begun = durable::next(&mut self.stored) => self.handle_begun(begun).await,
                 peer_event = self.peer.next(), if self.supervised => self.peer_event(peer_event).await,
                 user_action = next_user_action(&mut self.attached, reads_attached) => self.user_action(user_action).await,
@@ -273,6 +279,7 @@ impl TerminalTask {
                 SessionEffect::Write(bytes) => {
                     let bytes = Bytes::from(bytes);
                     self.record_event(RecordedEvent::Input(bytes.clone())).await;
+                    self.hub.count_typed();
                     effects.extend(self.offer(bytes));
                 }
                 SessionEffect::Reply(bytes) => effects.extend(self.offer(Bytes::from(bytes))),

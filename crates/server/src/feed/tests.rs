@@ -44,8 +44,16 @@ impl FakeSession {
                     SurfaceRequest::Watch { reply, .. } => {
                         let (end, shown) = (journal.lock().unwrap().end(), Some(shown(*frames.borrow())));
                         let (events, frames) = (events.subscribe(), frames.subscribe());
-                        let _ =
-                            reply.send(SurfaceWatch { end, facts: facts(), shown, events, frames, screen_use: None });
+                        let typed = watch::Sender::new(0).subscribe();
+                        let _ = reply.send(SurfaceWatch {
+                            end,
+                            facts: facts(),
+                            shown,
+                            events,
+                            frames,
+                            typed,
+                            screen_use: None,
+                        });
                     }
                     SurfaceRequest::Events { after, reply } => {
                         let _ = reply.send(journal.lock().unwrap().after(&after, 100));

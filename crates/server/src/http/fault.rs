@@ -48,6 +48,8 @@ pub(super) enum Fault {
     Refusal(#[from] TerminalRefusal),
     #[error("this is a terminal program, not an agent; it has no conversation")]
     NoConversation,
+    #[error("the agent is starting: its composer is not on the screen yet; retry later")]
+    AgentStarting,
     #[error("no command with this request_id")]
     NoSuchReceipt,
     #[error(
@@ -102,6 +104,7 @@ impl Fault {
             Self::Create(CreateError::IdempotencyKeyReused(_)) => Some(Reason::RequestIdReused),
             Self::Create(CreateError::NoSuchSession(_)) => Some(Reason::NoSession),
             Self::NoConversation => Some(Reason::PlainProgram),
+            Self::AgentStarting => Some(Reason::Busy),
             Self::Line(LineError::Shell) => Some(Reason::ShellNotAllowed),
             Self::Lost => Some(Reason::Ended),
             Self::Unread => Some(Reason::Unread),
@@ -132,6 +135,7 @@ impl Fault {
             Self::Refusal(TerminalRefusal::TooManyWaits) => (StatusCode::SERVICE_UNAVAILABLE, "Too many waits"),
             Self::Refusal(TerminalRefusal::LedgerFull) => (StatusCode::SERVICE_UNAVAILABLE, "Too many request ids"),
             Self::Refusal(TerminalRefusal::Ended) => (StatusCode::CONFLICT, "Program has ended"),
+            Self::Refusal(TerminalRefusal::QuestionOpen) => (StatusCode::CONFLICT, "Question open"),
             Self::Refusal(TerminalRefusal::Attached) => (StatusCode::CONFLICT, "Terminal attached"),
             Self::Refusal(TerminalRefusal::NotWanted) => (StatusCode::CONFLICT, "Input not wanted"),
             Self::Refusal(TerminalRefusal::OffScreen(_)) => (StatusCode::BAD_REQUEST, "Off screen"),
@@ -144,7 +148,9 @@ impl Fault {
             Self::Refusal(TerminalRefusal::Interrupted) => (StatusCode::CONFLICT, "Interrupted"),
             Self::Refusal(TerminalRefusal::RequestIdReused) => (StatusCode::CONFLICT, "Request id reused"),
             Self::Refusal(TerminalRefusal::NoProcess) => (StatusCode::CONFLICT, "No process"),
-            Self::NoConversation => (StatusCode::SERVICE_UNAVAILABLE, "TUI bridge is not yet registered"),
+            Self::NoConversation | Self::AgentStarting => {
+                (StatusCode::SERVICE_UNAVAILABLE, "TUI bridge is not yet registered")
+            }
             Self::Line(LineError::Slash(_)) => (StatusCode::BAD_REQUEST, "Invalid command"),
             Self::Line(LineError::Envelope(_)) => (StatusCode::BAD_REQUEST, "Invalid envelope"),
             Self::Line(LineError::Shell) => (StatusCode::CONFLICT, "Shell not allowed"),

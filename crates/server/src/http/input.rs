@@ -65,6 +65,7 @@ async fn send_input(State(api): State<ApiState>, body: Body) -> Result<Json<Sent
     let body: SendInputBody = body::json(body).await?;
     let request_id = request_id(body.request_id.as_deref())?;
     let named = named(&body);
+    let force = body.force;
     let gestures = gestures(body)?;
     // In an agent session, the input is key presses for the UI of wh. A control message with the same text goes to the
     // agent instead, so the two requests must have different fingerprints.
@@ -73,7 +74,11 @@ async fn send_input(State(api): State<ApiState>, body: Body) -> Result<Json<Sent
         None => CommandContent::typed(&gestures),
     };
     let request = request(&request_id, &content);
-    let done = api.surface.type_in(gestures, request, AnswerTiming::Offered).await?;
+    let done = if force {
+        api.surface.type_forced(gestures, request, AnswerTiming::Offered).await?
+    } else {
+        api.surface.type_in(gestures, request, AnswerTiming::Offered).await?
+    };
     sent(done, request_id, Some(named))
 }
 

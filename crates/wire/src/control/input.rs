@@ -25,6 +25,10 @@ pub struct SendInputBody {
     /// A mouse event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mouse: Option<MouseBody>,
+    /// True to type text even if a question of the agent is open on its screen. Without it, the text is refused, because
+    /// it could answer the question.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
     /// Idempotency key that makes a retry safe: 1 to 128 printable characters without whitespace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 128), regex(pattern = r"^[^\s\p{Cc}]+$"))]

@@ -11,6 +11,7 @@ use wh_core::session::{AnswerTiming, ScreenTiming, SessionInput, TerminalCommand
 use wh_screen::pty::SupervisorOrder;
 
 use super::{CommandAnswer, TerminalTask};
+use crate::terminal::hosted::follow;
 
 /// Reply channels of pending requests, by ticket.
 #[derive(Default)]
@@ -59,11 +60,27 @@ impl TerminalTask {
     /// Executes a request. `begun` is the request id under which the request is stored; `None` if it is not stored.
     pub(super) async fn execute(&mut self, request: SurfaceRequest, begun: Option<RequestId>) {
         let Some((request, begun)) = self.after_first_frame(request, begun) else { return };
+        let Some((request, begun)) = self.keyboard.defer(request, begun) else { return };
         match request {
-            SurfaceRequest::Type { gestures, request, answer, reply } => {
-                let command = self.screened.encode(&gestures).map(|bytes| TerminalCommand::Type { bytes, answer });
+            SurfaceRequest::Type { gestures, request, answer, forced, reply } => {
+                let command = self.keyboard.check_text(&gestures, forced);
+                let command = command.and_then(|()| self.screened.encode(&gestures));
+                let command = command.map(|bytes| TerminalCommand::Type { bytes, answer });
                 self.command(request, begun, AwaitedReply::Typing(reply), command).await;
             }
+            SurfaceRequest::ReserveKeyboard { reply } => self.keyboard.reserve(reply),
+            SurfaceRequest::TypeReserved { gestures, reply } => {
+                let bytes = self.screened.encode(&gestures);
+                let command = bytes.map(|bytes| TerminalCommand::Type { bytes, answer: AnswerTiming::Settled });
+                self.command(None, None, AwaitedReply::Typing(reply), command).await;
+            }
+            SurfaceRequest::ShowSpace { space, reply } => {
+                if let Ok(feed) = follow(space).await {
+                    self.peer.show_space(feed);
+                    let _ = reply.send(());
+                }
+            }
+            SurfaceRequest::GuardText(guarded) => self.keyboard.guard_text(guarded),
             SurfaceRequest::Interrupt { then, request, reply } => {
                 // Earlier output must not count as the reaction to the interrupt.
                 self.catch_up().await;

@@ -24,4 +24,13 @@ impl ApiState {
     fn conversation(&self) -> Result<&Conversation, Fault> {
         self.conversation.as_ref().ok_or(Fault::NoConversation)
     }
+
+    /// Returns the conversation, unless its agent is still starting in its own terminal UI.
+    async fn ready_conversation(&self) -> Result<&Conversation, Fault> {
+        let conversation = self.conversation()?;
+        if conversation.refuses_until_ready && conversation.space.watch().await?.changes.borrow().gauges.starting {
+            return Err(Fault::AgentStarting);
+        }
+        Ok(conversation)
+    }
 }

@@ -84,7 +84,7 @@ async fn message(State(api): State<ApiState>, peer: Peer, body: Body) -> Result<
     let request: MessageRequest = serde_json::from_value(Value::Object(fields))
         .map_err(|error| Fault::Refused("Invalid JSON", error.to_string()))?;
     let id = request_id(request.request_id.as_deref())?;
-    let conversation = api.conversation()?;
+    let conversation = api.ready_conversation().await?;
     if request.to.as_ref().is_some_and(Vec::is_empty) {
         return Err(Fault::Invalid("to is empty; omit it to use the current targets".to_owned()));
     }
