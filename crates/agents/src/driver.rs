@@ -3,6 +3,7 @@
 //! agent's [`Protocol`] translates its messages. All IO and timers are in this module.
 
 mod machine;
+mod machine_output;
 mod outbox;
 mod presentable;
 mod protocol;
@@ -202,6 +203,11 @@ impl<P: Handshake> Driver<P> {
                     self.machine.stop();
                     self.shut_down(process, true).await;
                     return Ok(Some(why));
+                }
+                ProcessEnd::Lost(closed) if !self.machine.protocol.can_restart() => {
+                    self.unsent.extend(self.machine.take().reports);
+                    send_reports(&mut self.unsent, &self.reports).await?;
+                    return Ok((closed.exit != Exit::Code(0)).then(|| closed.reason()));
                 }
                 ProcessEnd::Lost(closed) => {
                     fruitless = if process.has_written { 0 } else { fruitless + 1 };

@@ -1,7 +1,7 @@
 //! Driver logic without IO, the same for all agents: handles orders, messages and replies, and returns reports, frames
 //! and background calls.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::Value;
@@ -12,12 +12,13 @@ use wh_core::space::item::NoticeLevel;
 use wh_core::space::question::{Answer, Question};
 use wh_pipe::link::LinkEvent;
 
+use super::machine_output::MachineOutput;
 use super::outbox::{FramePurpose, WriteOutcome as Written};
 use super::presentable::presentable;
 use super::protocol::{AgentSetting, DriverState, DriverStep, DriverSteps, Protocol, ProtocolFrame, RequestFailure};
 use super::questions::{AnswerOutcome, OpenQuestions};
 use super::turn::{Prompt, TurnEffect, TurnMachine};
-use crate::interface::{ALLOW_SKIPPING, BoxFuture};
+use crate::interface::ALLOW_SKIPPING;
 
 /// Maximum number of notices remembered for deduplication. Beyond the limit, a notice may be shown again.
 const MAX_SHOWN_ONCE: usize = 1024;
@@ -30,23 +31,6 @@ const NOT_OPEN: &str = "the question is no longer open";
 
 /// Id of the question that wh itself asks about the conversation. Ids from agents are not empty.
 const OWN_QUESTION: &str = "";
-
-/// Background call with its id, to report the result.
-pub(crate) type BackgroundCall = (u64, BoxFuture<'static, Result<Value, String>>);
-
-/// Actions for the driver after one input. The driver queues the frames, then starts the background calls, then sends
-/// the reports.
-pub(crate) struct MachineOutput<P: Protocol> {
-    pub frames: Vec<(ProtocolFrame<P>, FramePurpose<P>)>,
-    pub background_calls: Vec<BackgroundCall>,
-    pub reports: Vec<Report>,
-    /// Turns whose prompts must be removed from the queue of frames.
-    pub discards: Vec<TurnId>,
-    /// True if the driver must replace the process.
-    pub reconnects: bool,
-    /// Set if the agent can no longer be used. Contains the reason.
-    pub fatal: Option<String>,
-}
 
 /// Next action of the driver after an order.
 #[derive(Debug, PartialEq, Eq)]
@@ -62,25 +46,14 @@ pub(crate) struct DriverMachine<P: Protocol> {
     pub turns: TurnMachine,
     questions: OpenQuestions<P::PendingQuestion>,
     calls: BTreeSet<u64>,
+    /// Keys of answered questions whose outcome the protocol has not reported yet, oldest first.
+    typed_answers: VecDeque<String>,
     /// Hashes of notices that were shown and must not be repeated.
     shown_once: HashSet<u64>,
     may_skip: bool,
     /// Mode that skips permissions and that the agent was asked to leave.
     mode_being_left: Option<String>,
     output: MachineOutput<P>,
-}
-
-impl<P: Protocol> Default for MachineOutput<P> {
-    fn default() -> Self {
-        Self {
-            frames: Vec::new(),
-            background_calls: Vec::new(),
-            reports: Vec::new(),
-            discards: Vec::new(),
-            reconnects: false,
-            fatal: None,
-        }
-    }
 }
 
 impl<P: Protocol> DriverMachine<P> {
@@ -91,6 +64,7 @@ impl<P: Protocol> DriverMachine<P> {
             turns,
             questions: OpenQuestions::default(),
             calls: BTreeSet::new(),
+            typed_answers: VecDeque::new(),
             shown_once: HashSet::new(),
             may_skip,
             mode_being_left: None,
@@ -306,6 +280,7 @@ impl<P: Protocol> DriverMachine<P> {
     pub fn frame_finished(&mut self, purpose: &FramePurpose<P>, outcome: &Written, at: Instant) {
         match purpose {
             FramePurpose::Prompt(turn) => match outcome {
+                Written::Written if self.protocol.confirms_delivery() => {}
                 Written::Written => {
                     let effects = self.turns.written(turn);
                     self.effects(effects, at);
@@ -322,6 +297,9 @@ impl<P: Protocol> DriverMachine<P> {
                     self.turns.interrupt_written(turn.as_ref());
                 }
             }
+            FramePurpose::Answer(key) if *outcome == Written::Written && self.protocol.confirms_delivery() => {
+                self.typed_answers.push_back(key.clone());
+            }
             FramePurpose::Answer(key) => {
                 let ack = match outcome {
                     Written::Written => Ok(()),
@@ -329,13 +307,18 @@ impl<P: Protocol> DriverMachine<P> {
                     Written::NotReading => Err(NOT_READ_YET.to_owned()),
                     Written::Unwritable(why) | Written::Gone(why) => Err(why.clone()),
                 };
-                if let Err(why) = &ack {
-                    self.report(Report::Notice(NoticeLevel::Error, format!("the answer was not delivered: {why}")));
-                }
-                self.report(Report::Acked(AckedOrder::Answer(key.clone()), ack));
+                self.settle_answer(key.clone(), ack);
             }
             FramePurpose::Choice { .. } | FramePurpose::Own(_) | FramePurpose::None => {}
         }
+    }
+
+    /// Acknowledges an answer with its outcome.
+    fn settle_answer(&mut self, key: String, outcome: Result<(), String>) {
+        if let Err(why) = &outcome {
+            self.report(Report::Notice(NoticeLevel::Error, format!("the answer was not delivered: {why}")));
+        }
+        self.report(Report::Acked(AckedOrder::Answer(key), outcome));
     }
 
     /// Handles the reply to a request, or its failure.
@@ -406,6 +389,9 @@ impl<P: Protocol> DriverMachine<P> {
 
     /// Fails all calls and orders that have no outcome yet.
     fn settle(&mut self, purposes: Vec<FramePurpose<P>>, reason: &str) {
+        for key in std::mem::take(&mut self.typed_answers) {
+            self.report(Report::Acked(AckedOrder::Answer(key), Err(reason.to_owned())));
+        }
         for call in std::mem::take(&mut self.calls) {
             self.report(Report::Called(call, Err(reason.to_owned())));
         }
@@ -531,6 +517,15 @@ impl<P: Protocol> DriverMachine<P> {
                     text.hash(&mut hasher);
                     if self.shown_once.insert(hasher.finish()) {
                         self.report(Report::Notice(level, text));
+                    }
+                }
+                DriverStep::Delivered(turn) => {
+                    let effects = self.turns.written(&turn);
+                    self.effects(effects, at);
+                }
+                DriverStep::AnswerSettled(outcome) => {
+                    if let Some(key) = self.typed_answers.pop_front() {
+                        self.settle_answer(key, outcome);
                     }
                 }
                 DriverStep::Submitted(turn) => {

@@ -35,6 +35,17 @@ pub trait Protocol: Sized + Send + 'static {
     /// Returns true if the agent acknowledges interrupts. Otherwise a written interrupt counts as acknowledged.
     fn acknowledges_interrupts(&self) -> bool;
 
+    /// Returns true if the protocol itself reports the delivery of prompts and the outcome of answers, by
+    /// [`DriverStep::Delivered`] and [`DriverStep::AnswerSettled`]. Otherwise a written frame is delivered.
+    fn confirms_delivery(&self) -> bool {
+        false
+    }
+
+    /// Returns true if the driver may start a new process after the agent has exited.
+    fn can_restart(&self) -> bool {
+        true
+    }
+
     /// Returns the current capabilities and settings of the agent.
     fn capabilities(&self) -> ReportedCapabilities;
 
@@ -270,6 +281,10 @@ pub enum DriverStep<P: Protocol> {
     Report(Report),
     /// Shows a notice unless the same text was shown before. Some agents repeat warnings in every turn.
     NoticeOnce(NoticeLevel, String),
+    /// The agent has received the prompt of this turn. Only if [`Protocol::confirms_delivery`] is true.
+    Delivered(TurnId),
+    /// The oldest answer without an outcome has this outcome. Only if [`Protocol::confirms_delivery`] is true.
+    AnswerSettled(Result<(), String>),
     /// The agent has accepted the prompt of this turn.
     Submitted(TurnId),
     /// The agent has begun to work on the current prompt.
