@@ -16,6 +16,7 @@ pub mod program;
 pub mod program_agent;
 pub mod rpc;
 pub mod table;
+pub mod terminal;
 
 pub use catalog::Catalog;
 pub use interface::{Agent, AgentStartError, Harness, StartOptions};

@@ -8,7 +8,7 @@ mod manage;
 mod protocol;
 mod questions;
 mod settings;
-mod tools;
+pub(crate) mod tools;
 
 use std::sync::Arc;
 

@@ -33,7 +33,7 @@ pub(super) async fn of(start: &StartOptions) -> ConversationHistory {
 
 /// Returns Claude Code's directory with the conversations of a working directory. The directory is named after the
 /// path, with every character except ASCII letters and digits replaced by a hyphen.
-pub(super) fn folder(here: &QueryContext) -> Option<PathBuf> {
+pub(crate) fn folder(here: &QueryContext) -> Option<PathBuf> {
     let settings = here.variable("CLAUDE_CONFIG_DIR").map(PathBuf::from).or_else(|| here.home(".claude"))?;
     let path = here.directory.to_string_lossy();
     let name: String = path.chars().map(|one| if one.is_ascii_alphanumeric() { one } else { '-' }).collect();
@@ -83,7 +83,7 @@ fn read(file: &Path) -> ConversationHistory {
 }
 
 /// Returns the text of a user message. `None` for user messages that Claude Code generated.
-fn prompt(message: &UserMessage) -> Option<String> {
+pub(crate) fn prompt(message: &UserMessage) -> Option<String> {
     if message.is_synthetic || message.parent_tool_use_id.is_some() {
         return None;
     }

@@ -2,7 +2,7 @@
 //! translates between Claude Code's messages and wh's orders and reports.
 
 mod calls;
-mod history;
+pub(crate) mod history;
 pub(crate) mod items;
 pub(crate) mod manage;
 mod protocol;

@@ -119,7 +119,8 @@ pub struct UserMessage {
     /// True if the agent generated the message. A client may hide such a message.
     #[serde(default, rename = "isSynthetic", deserialize_with = "or_default")]
     pub is_synthetic: bool,
-    /// Structured result of the tool call. Its fields depend on the tool.
+    /// Structured result of the tool call. Its fields depend on the tool. Transcripts name the field `toolUseResult`.
+    #[serde(alias = "toolUseResult")]
     pub tool_use_result: Option<Json>,
     /// Time at which the frame was created, according to the agent's clock.
     pub timestamp: Option<String>,
