@@ -184,7 +184,7 @@ export interface AgentRunning {
 
 /** Status of an agent's session. */
 export interface AgentSession {
-  /** Source of the status: `protocol`, `transcript`, `hook`, `screen` or `process`. */
+  /** Source of the status: `protocol`, `transcript`, `hook`, `title`, `screen` or `process`. */
   evidence: string;
   /** The most recently ended turn. */
   lastTurn: TurnBody | null;
@@ -192,6 +192,8 @@ export interface AgentSession {
   mode: string | null;
   /** Model in use, if known. */
   model: string | null;
+  /** Text that lists the observations that prove the status; null if the agent's protocol reports the status. */
+  observation: string | null;
   /** Id of the question that waits for an answer, if any. */
   question: string | null;
   /** Reason for the end of the session. */
@@ -204,6 +206,8 @@ export interface AgentSession {
   turn: string | null;
   /** Usage so far, if the agent has reported it. */
   usage: AgentUsage | null;
+  /** Reason why the next message is not typed yet, such as a draft in the composer of the agent's terminal UI. */
+  waitsFor: string | null;
 }
 
 /** Request body of `POST /agents/{id}/start`. Without a body, a new conversation is started. */
@@ -781,6 +785,11 @@ export interface ScrollbackBody {
  * The fields are sent in this order as one command.
  */
 export interface SendInputBody {
+  /**
+   * True to type text even if a question of the agent is open on its screen. Without it, the text is refused, because
+   * it could answer the question.
+   */
+  force?: boolean;
   /** Name of one key. */
   key?: string | null;
   /** Names of several keys. */

@@ -9,6 +9,7 @@ mod bare;
 mod client;
 mod contenders;
 mod content;
+mod hook;
 mod interrupts;
 mod lab;
 mod once;
@@ -18,6 +19,7 @@ mod spaces;
 mod table;
 mod terminal_interrupts;
 mod tmux;
+mod truth;
 mod tuis;
 
 use std::error::Error;
@@ -84,6 +86,8 @@ enum BenchCommand {
     Once(once::ExactlyOnceCommand),
     Interrupts(interrupts::InterruptsCommand),
     TerminalInterrupts(terminal_interrupts::TerminalInterruptsCommand),
+    Hook(hook::HookBenchCommand),
+    Truth(truth::TruthCommand),
 }
 
 impl Arguments {
@@ -121,6 +125,8 @@ fn run(arguments: &Arguments) -> BenchResult<()> {
         Some(BenchCommand::Once(once)) => return once.run(&config),
         Some(BenchCommand::Interrupts(interrupts)) => return interrupts.run(&config),
         Some(BenchCommand::TerminalInterrupts(interrupts)) => return interrupts.run(&config),
+        Some(BenchCommand::Hook(hook)) => return hook.run(&config),
+        Some(BenchCommand::Truth(truth)) => return truth.run(&config),
         None => {}
     }
     if let Some(old) = &arguments.against {

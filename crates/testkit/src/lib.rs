@@ -3,8 +3,9 @@
 //! [`Wh`] runs the program under test and sends requests to its [`http`] API. [`Tmux`] is a reference terminal. [`Lab`]
 //! runs the real agent CLIs offline against a [`ScriptedModel`]. [`once`] kills daemons and checks that each message is
 //! delivered exactly once. [`interrupts`] compares the receipts of interrupted prompts with the log of the model.
-//! [`terminal_interrupts`] interrupts real terminal programs. [`line_agent`] is a scripted agent for tests of the agent
-//! driver. [`deadline`] waits for conditions.
+//! [`terminal_interrupts`] interrupts real terminal programs. [`truth`] sends messages to agents in their own terminal UI
+//! at hostile moments. [`line_agent`] is a scripted agent for tests of the agent driver. [`deadline`] waits for
+//! conditions.
 #![allow(clippy::disallowed_methods, reason = "tests are not child subreapers and end the processes that they start")]
 #![allow(
     clippy::expect_used,
@@ -27,6 +28,7 @@ mod random;
 pub mod terminal_interrupts;
 pub mod tmux;
 pub mod tools;
+pub mod truth;
 pub mod wh;
 
 pub use deadline::{CONDITION_TIMEOUT, eventually, eventually_within};

@@ -23,6 +23,7 @@ mod sender;
 mod settings;
 mod signals;
 mod target;
+mod terminal_agent;
 mod terminal_ui;
 mod trust;
 

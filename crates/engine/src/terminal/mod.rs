@@ -1,5 +1,6 @@
 //! Terminal sessions. Starts a program in a pseudo-terminal, and the task that owns the session.
 
+mod agent_port;
 mod attached;
 mod hosted;
 mod hub;
@@ -26,6 +27,7 @@ use wh_pipe::supervisor::{self, SupervisorStartError};
 use wh_screen::pty::{ProgramSpec, PtyProgram};
 
 use crate::ledger::SessionLedger;
+pub use agent_port::SurfaceTerminal;
 pub use hosted::{HostedTerminal, OnDemandUiSpec, StartUiFn, UiTerminalEnd, UiTerminalSpec, host, host_on_demand};
 pub use recorder::RecordingSpec;
 

@@ -10,6 +10,7 @@ mod control;
 mod daemon;
 mod demo;
 mod doctor;
+mod explain;
 mod hook;
 mod interrupt;
 mod key;
@@ -73,6 +74,7 @@ pub enum CliCommand {
     Resize(resize::ResizeCommand),
     Signal(signal::SignalCommand),
     State(state::StateCommand),
+    Explain(explain::ExplainCommand),
     Messages(messages::MessagesCommand),
     Output(output::OutputCommand),
     Receipt(receipt::ReceiptCommand),

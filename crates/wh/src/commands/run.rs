@@ -13,6 +13,7 @@ use wh_screen::pty::TERM;
 
 use crate::async_runtime;
 use crate::child_cleanup::with_child_cleanup;
+use crate::commands::space::remote_port;
 use crate::failure::{CliFailure, code, print_to_stderr};
 use crate::http_options::{ApiListener, HttpApiOptions, TOKEN_VARIABLE};
 use crate::local_terminal::LocalTerminal;
@@ -21,6 +22,7 @@ use crate::protect;
 use crate::record::RecordArguments;
 use crate::running_api::{LingerTime, RunningApi};
 use crate::signals::ExitSignals;
+use crate::terminal_agent::{self, REMOTE_PORTS, TerminalAgentLaunch};
 
 /// Timeout after the program's exit for writing its last output and the end of the recording.
 const EXIT_FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
@@ -111,6 +113,11 @@ pub struct RunCommand {
     #[arg(long, conflicts_with = "command")]
     demo: bool,
 
+    /// Serve the conversation of this agent beside its own UI: claude, codex or gemini; `none` treats the command as
+    /// any other program [default: with an HTTP API, recognised by the name of the command]
+    #[arg(long = "as", value_name = "AGENT", value_parser = ["claude", "codex", "gemini", "none"], conflicts_with = "demo")]
+    agent: Option<String>,
+
     /// Program and its arguments
     #[arg(trailing_var_arg = true, value_name = "CMD", required_unless_present = "demo")]
     command: Vec<OsString>,
@@ -128,7 +135,7 @@ impl RunCommand {
         async_runtime::block_on(with_child_cleanup(self.under_control()))
     }
 
-    async fn under_control(self) -> Result<ExitCode, CliFailure> {
+    async fn under_control(mut self) -> Result<ExitCode, CliFailure> {
         protect::memory();
         let tty = if self.headless { None } else { LocalTerminal::here() };
         // A log on the user's terminal would overwrite the program's screen.
@@ -136,21 +143,48 @@ impl RunCommand {
             log::to_stderr()?;
         }
         let mut signals = ExitSignals::new().map_err(|error| CliFailure::new(code::FAILED, error))?;
+        let mut withheld = Vec::new();
+        if self.agent.as_deref() == Some("gemini") {
+            // Gemini CLI would serve the same port itself.
+            self.control.control_port = self.control.control_port.map_or_else(remote_port, |port| Ok(Some(port)))?;
+            withheld = REMOTE_PORTS.map(OsString::from).to_vec();
+        }
         let control = self.control.open().await?;
+        let profile = match (self.agent.as_deref(), &control) {
+            (None, None) | (Some("none"), _) => None,
+            (wanted, _) => terminal_agent::recognise(wanted, &self.command),
+        };
+        let mut launch = profile.map(|profile| {
+            let command = std::mem::take(&mut self.command);
+            TerminalAgentLaunch::prepare(profile, command, self.cwd.as_deref(), &self.env)
+        });
+        if let Some(launch) = &mut launch {
+            self.command = std::mem::take(&mut launch.command);
+            self.env.append(&mut launch.environment);
+        }
         let recorded = self.record.wanted();
         let linger = match self.linger {
             Some(seconds) => LingerTime::For(Duration::from_secs(seconds.into())),
             None if tty.is_some() => LingerTime::No,
             None => LingerTime::UntilRead,
         };
-        let spec = self.spec(tty.as_ref(), control.as_ref())?;
+        let mut spec = self.spec(tty.as_ref(), control.as_ref(), launch.is_some())?;
+        spec.withheld.append(&mut withheld);
         let command = spec.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let session = terminal::start(spec).await.map_err(|error| cannot_start(&error))?;
-        let api = control.map(|control| RunningApi::open(control, session.surface.clone(), None, command));
+        let opened = match launch {
+            Some(launch) => launch.open(&session).await,
+            None => None,
+        };
+        let (running, conversation) = opened.unzip();
+        let api = control.map(|control| RunningApi::open(control, session.surface.clone(), conversation, command));
         if api.is_none() && tty.is_none() && !recorded {
             print_to_stderr("wh: no terminal and no --control-port; the program runs but its screen is not accessible");
         }
         let RunOutcome { exit, signalled } = wait_for_end(session, tty, &mut signals).await;
+        if let Some(running) = running {
+            let _ = running.space.end(false).await;
+        }
         if let Some(api) = api {
             // A signal ends wh without lingering.
             api.close(if signalled { LingerTime::No } else { linger }, &mut signals).await;
@@ -158,7 +192,12 @@ impl RunCommand {
         Ok(ExitCode::from(u8::try_from(exit.code() & 0xff).unwrap_or(code::FAILED)))
     }
 
-    fn spec(self, tty: Option<&LocalTerminal>, control: Option<&ApiListener>) -> Result<TerminalSpec, CliFailure> {
+    fn spec(
+        self,
+        tty: Option<&LocalTerminal>,
+        control: Option<&ApiListener>,
+        is_agent: bool,
+    ) -> Result<TerminalSpec, CliFailure> {
         let command = if self.demo { demo_command(control)? } else { self.command };
         let mut environment = Vec::new();
         let mut withheld: Vec<OsString> = vec![TOKEN_VARIABLE.into()];
@@ -184,7 +223,7 @@ impl RunCommand {
             ledger: None,
             // On a real terminal without an API, nothing reads the screen, so the output is not parsed.
             screen: match (control, tty) {
-                (None, Some(_)) => None,
+                (None, Some(_)) if !is_agent => None,
                 _ => {
                     Some(ScreenSpec { history_lines: self.scrollback as usize, log_characters: log::raw_characters()? })
                 }

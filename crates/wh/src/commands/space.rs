@@ -33,11 +33,8 @@ use crate::record::RecordArguments;
 use crate::running_api::{LingerTime, RunningApi};
 use crate::settings::{LoadedSettings, Settings};
 use crate::signals::ExitSignals;
+use crate::terminal_agent::REMOTE_PORTS;
 use crate::terminal_ui::TerminalUi;
-
-/// Environment variables that set the remote control port of Gemini CLI. wh serves its HTTP API on this port if there
-/// is no --control-port.
-const REMOTE_PORTS: [&str; 2] = ["GEMINI_CLI_REMOTE_PORT", "GEMINI_CLI_TUI_REMOTE_PORT"];
 
 /// Timeout for writing the end of the recording after the UI has exited.
 const RECORDING_CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -353,7 +350,13 @@ impl SpaceArguments {
             ..TuiOptions::new(me.clone())
         };
         let shown = TerminalUi::start(spec, options).await.map_err(|error| failed(&error))?;
-        let conversation = Conversation { space: running.space.clone(), ui: shown.ui().clone(), me, title };
+        let conversation = Conversation {
+            space: running.space.clone(),
+            ui: shown.ui().clone(),
+            me,
+            title,
+            refuses_until_ready: false,
+        };
         let api =
             control.map(|control| RunningApi::open(control, shown.surface().clone(), Some(conversation), command));
         Ok(SpaceRun { running, shown, api })
@@ -383,7 +386,7 @@ impl ThemeChoice {
 }
 
 /// Reads the port from [`REMOTE_PORTS`].
-fn remote_port() -> Result<Option<u16>, CliFailure> {
+pub(super) fn remote_port() -> Result<Option<u16>, CliFailure> {
     let set = REMOTE_PORTS.iter().find_map(|name| std::env::var(name).ok().map(|value| (name, value)));
     let Some((name, value)) = set.filter(|(_, value)| !value.is_empty()) else { return Ok(None) };
     value.trim().parse().map(Some).map_err(|_| {

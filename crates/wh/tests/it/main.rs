@@ -27,6 +27,8 @@ mod snapshot;
 mod space;
 mod spec;
 mod stream;
+mod terminal_agents;
+mod truth;
 mod typescript;
 mod waits;
 
