@@ -207,7 +207,7 @@ impl PromptSend {
         if self.phase != SendPhase::Waiting { None } else { obstacle(view, at) }
     }
 
-    /// Returns the time at which [`wake`](Self::wake) must be called.
+    /// Returns the time at which [`observe`](Self::observe) must be called.
     pub fn wake_at(&self, view: &SendView<'_>) -> Option<Instant> {
         match &self.phase {
             // A prompt that still waits after that time waits for something else.
