@@ -62,11 +62,6 @@ impl DialogTracker {
         self.open.is_some()
     }
 
-    /// Returns the dialog of the open question.
-    pub fn dialog(&self) -> Option<&DialogReading> {
-        self.open.as_ref().map(|open| &open.dialog)
-    }
-
     /// Remembers the details of a permission request. Its dialog follows.
     pub fn announce(&mut self, permission: AnnouncedPermission) {
         self.announced = Some(permission);
@@ -180,9 +175,6 @@ fn question(dialog: &DialogReading, announced: Option<AnnouncedPermission>) -> Q
 
 /// Returns the index of the option that an answer chooses, or the reason why the answer cannot be typed.
 pub fn chosen(dialog: &DialogReading, answer: &Answer) -> Result<usize, String> {
-    if dialog.multiple || dialog.focus_on_text {
-        return Err("this dialog cannot be answered from here; answer it in the agent's terminal".to_owned());
-    }
     if answer.text.is_some() {
         return Err("this dialog takes no text from here; choose an option, or type in the agent's terminal".to_owned());
     }

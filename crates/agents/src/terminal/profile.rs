@@ -5,7 +5,7 @@ use std::time::Duration;
 use wh_core::input::{KeyCode, KeyPress, Modifiers};
 use wh_screen::frame::ScreenFrame;
 
-use super::reading::{ComposerReading, DialogKind, DialogReading, ScreenReading};
+use super::reading::{ComposerReading, DialogReading, ScreenReading};
 
 /// State of an agent as its window title tells it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,12 +84,6 @@ impl AgentProfile {
             }
         };
         Some(vec![plain(key)])
-    }
-
-    /// Returns the key that closes a dialog without a grant; `None` if it is not known for this kind of dialog.
-    pub fn dismiss_keys(&self, dialog: &DialogReading) -> Option<Vec<KeyPress>> {
-        let known = matches!(dialog.kind, DialogKind::Permission | DialogKind::Choice | DialogKind::Plan);
-        known.then(|| vec![plain(KeyCode::Escape)])
     }
 
     /// Returns the form in which a text is pasted so that it reaches the model as a prompt.

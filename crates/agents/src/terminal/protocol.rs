@@ -18,7 +18,7 @@ use wh_pipe::link::{Link, LinkEvent};
 
 use super::activity::ActivityTracker;
 use super::codec::{Exchange, Observation, ScreenObservation, TerminalTaskCommand};
-use super::dialogs::{self, DialogTracker};
+use super::dialogs::DialogTracker;
 use super::profile::{AgentProfile, TitleReading};
 use super::reading::{DialogReading, ScreenPlace};
 use super::send::{PromptSend, SendView};
@@ -193,7 +193,7 @@ impl Protocol for TerminalProtocol {
     }
 
     fn objection(&self, ask: &DialogReading, _part: usize, answer: &Answer) -> Option<String> {
-        dialogs::chosen(ask, answer).err()
+        self.answer_keys(ask, answer).err()
     }
 
     fn answer(

@@ -185,10 +185,16 @@ impl TerminalProtocol {
         Some(TerminalTaskCommand::Interrupt)
     }
 
+    /// Returns the keys that give an answer, or the reason why it cannot be given from here.
+    pub(super) fn answer_keys(&self, ask: &DialogReading, answer: &Answer) -> Result<Vec<KeyPress>, String> {
+        let index = dialogs::chosen(ask, answer)?;
+        let keys = self.profile.option_keys(ask, index);
+        keys.ok_or_else(|| "this dialog cannot be answered from here; answer it in the agent's terminal".to_owned())
+    }
+
     pub(super) fn answer_command(&mut self, ask: DialogReading, answers: &[(Question, Answer)]) -> TerminalTaskCommand {
-        let chosen = answers.first().and_then(|(_, answer)| dialogs::chosen(&ask, answer).ok());
-        // `objection` has refused an answer without an option.
-        let keys = chosen.and_then(|index| self.profile.option_keys(&ask, index)).unwrap_or_default();
+        // `objection` has refused an answer without keys.
+        let keys = answers.first().and_then(|(_, answer)| self.answer_keys(&ask, answer).ok()).unwrap_or_default();
         self.answering = true;
         TerminalTaskCommand::AnswerDialog { dialog: ask, input: pressed(keys) }
     }
